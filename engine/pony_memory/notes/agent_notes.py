@@ -82,7 +82,8 @@ def format_block(time: str, note: str) -> str:
     first, *rest = _LINE_ENDS.sub("\n", note).strip().split("\n")
     if not first:
         raise InvalidRequest("the note is empty")
-    if "\n" in time or _match(f"- {time}") is None:
+    read = _match(f"- {time}")
+    if read is None or read.group(1) != time:
         raise InvalidRequest("the time of a note must be an ISO timestamp such as 2026-03-05T09:30:00Z")
     indented = (_INDENT + line if line.strip() else "" for line in rest)
     return "\n".join([f"- {time}{_INDENT}{first.rstrip()}", *indented, ""])

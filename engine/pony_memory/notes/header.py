@@ -68,7 +68,10 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNote:
-    """A note split in header and body. ``body_line`` is the 1-based line of the file on which ``body`` starts."""
+    """A note split in header and body. ``body_line`` is the 1-based line of the file on which ``body`` starts.
+
+    Blank lines below a header are not part of the body.
+    """
 
     header: Header
     body: str
@@ -117,9 +120,9 @@ def parse_note(text: str) -> ParsedNote:
     if inside and not inside[0].strip() and fields and _KNOWN.isdisjoint(fields):
         return ParsedNote(_NO_HEADER, text, 1, (), True)
     header, more = _header(fields)
-    start = close + 1
-    while start < len(lines) and not lines[start].strip():
-        start += 1
+    start = next((number for number in range(close + 1, len(lines)) if lines[number].strip()), None)
+    if start is None:
+        return ParsedNote(header, "", close + 2, (*doubts, *more), True)
     return ParsedNote(header, "\n".join(lines[start:]), start + 1, (*doubts, *more), True)
 
 
@@ -168,7 +171,7 @@ def _key_line(line: str) -> tuple[str, str] | None:
 def _read_plain(inside: list[str], *, pass_over_nested: bool) -> tuple[_Fields, tuple[Doubt, ...]] | None:
     """The plain grammar; ``None`` for a header it does not cover."""
     fields: _Fields = {}
-    doubts: list[Doubt] = []
+    doubts: dict[Doubt, None] = {}
     number = 0
     while number < len(inside):
         line = inside[number]
@@ -193,7 +196,7 @@ def _read_plain(inside: list[str], *, pass_over_nested: bool) -> tuple[_Fields, 
         if read is None:
             return None
         if key in fields:
-            doubts.append(_duplicate(key))
+            doubts[_duplicate(key)] = None
         fields[key] = read
     return fields, tuple(doubts)
 
@@ -201,7 +204,8 @@ def _read_plain(inside: list[str], *, pass_over_nested: bool) -> tuple[_Fields, 
 def _below(inside: list[str], start: int) -> Iterator[str]:
     """The lines that belong to the key above them: indented ones, list items, and blank or comment lines between."""
     waiting: list[str] = []
-    for line in inside[start:]:
+    for number in range(start, len(inside)):
+        line = inside[number]
         if not line.strip() or line.startswith("#"):
             waiting.append(line)
         elif line[0] in " \t" or line == "-" or line.startswith("- "):
@@ -296,13 +300,13 @@ def _read_yaml(source: str) -> tuple[_Fields, tuple[Doubt, ...]]:
     if not isinstance(root, yaml.MappingNode):
         raise _Unreadable("header_not_mapping", "the header holds no key: value pairs")
     fields: _Fields = {}
-    doubts: list[Doubt] = []
+    doubts: dict[Doubt, None] = {}
     for key_node, value_node in root.value:
         if not isinstance(key_node, yaml.ScalarNode):
             continue
         key = key_node.value
         if key in fields:
-            doubts.append(_duplicate(key))
+            doubts[_duplicate(key)] = None
         fields[key] = _yaml_value(key, value_node)
     return fields, tuple(doubts)
 
