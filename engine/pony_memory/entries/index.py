@@ -6,7 +6,7 @@ blank lines, their order and bytes that are not UTF-8 stay; only CRLF and CR bec
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -105,9 +105,10 @@ class Index:
         changes[found.line_number] = format_line(name, new_file, description)
         return self._with_rows(changes)
 
-    def without_lines(self, line_numbers: Iterable[int]) -> Data:
-        """The index without the lines of these 1-based numbers."""
-        return self._with_rows(dict.fromkeys(line_numbers))
+    def with_changes(self, changes: Mapping[int, Data | None], new: Sequence[Data]) -> Data:
+        """The index with other lines at these 1-based numbers (``None``: none) and ``new`` ones after the last."""
+        changed = self._with_rows(changes)
+        return Index.parse(changed)._with_new(*new) if new else changed
 
     def heading(self) -> tuple[Data, ...]:
         """What a rebuilt index keeps: the hand-written rows before the first entry line, or the default heading."""
@@ -121,7 +122,7 @@ class Index:
         """A new index of these (name, file, description) in the order given, below :meth:`heading`."""
         return b"\n".join([*self.heading(), *(format_line(*entry) for entry in entries), b""])
 
-    def _with_rows(self, changes: dict[int, Data | None]) -> Data:
+    def _with_rows(self, changes: Mapping[int, Data | None]) -> Data:
         """The rows with some exchanged, or taken out (``None``)."""
         rows: list[Data] = []
         for number, row in enumerate(self.rows, start=1):
@@ -136,13 +137,13 @@ class Index:
                 rows.append(b"")
         return b"\n".join(rows)
 
-    def _with_new(self, line: Data) -> Data:
+    def _with_new(self, *lines: Data) -> Data:
         rows = list(self.rows)
         if not any(_text(row).strip() for row in rows):
-            return b"\n".join([*DEFAULT_HEADING, line, b""])
-        # Without a recognised line the new one is the last, above the empty row behind the last LF.
+            return b"\n".join([*DEFAULT_HEADING, *lines, b""])
+        # Without a recognised line the new ones are the last, above the empty row behind the last LF.
         place = self.lines[-1].line_number if self.lines else len(rows) - (1 if rows[-1] == b"" else 0)
-        rows.insert(place, line)
+        rows[place:place] = lines
         if rows[-1]:
             rows.append(b"")
         return b"\n".join(rows)
