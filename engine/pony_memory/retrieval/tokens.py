@@ -31,8 +31,9 @@ STOP_WORDS: Final = frozenset(
 #: Pairs of characters that Chinese questions are made of, and that say nothing by themselves.
 STOP_PAIRS: Final = frozenset(
     """
-    什么 怎么 怎样 么样 这个 那个 哪个 哪里 哪些 我们 你们 他们 她们 它们 一个 一下 一些 可以 是否 是不 不是 如何 为什 没有
-    就是 但是 因为 所以 如果 以及 或者 并且 还是 这样 那样 这些 那些 的话 的是 是什 请问 能否 需要 应该
+    什么 怎么 怎样 么样 这个 那个 哪个 哪里 哪些 我们 你们 他们 她们 它们 一个 一下 一些 可以 是否 是不 不是 如何
+    为什 没有 就是 但是 因为 所以 如果 以及 或者 并且 还是 这样 那样
+    这些 那些 的话 的是 是什 请问 能否 需要 应该
     """.split()
 )
 
@@ -43,8 +44,7 @@ _PIECES: Final = re.compile(
 )
 _ASCII_PIECES: Final = re.compile(r"[A-Za-z0-9_]+(?:[-'][A-Za-z0-9_]+)*")
 _CJK_START: Final = re.compile(f"[{CJK_CLASS}]")
-#: The parts of an identifier: an acronym before a capitalised word, a capitalised or lower-case word, a number.
-_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
+_SEPARATORS: Final = re.compile(r"[-_]+")
 _SIMPLE: Final = re.compile(r"[a-z]+|[0-9]+|[A-Z][a-z]*|[A-Z]+")
 
 #: A word longer than this is no word anybody searches for (a base64 blob, a hash); it is kept by its start.
@@ -136,7 +136,7 @@ def _analyse(piece: str) -> tuple[str, ...]:
     piece = piece.replace("’", "'")
     for ending in ("'s", "'S", "'ll", "'re", "'ve", "'d", "'m"):
         piece = piece.removesuffix(ending)
-    parts = [part for part in _PARTS.findall(piece.replace("'", "")) if part]
+    parts = [part for segment in _SEPARATORS.split(piece.replace("'", "")) for part in _camel_parts(segment)]
     if len(parts) <= 1:
         return _word(piece.replace("'", "").strip("_-"))
     whole = "".join(parts).casefold()[:MAX_WORD_CHARS]
@@ -144,6 +144,25 @@ def _analyse(piece: str) -> tuple[str, ...]:
     for part in parts:
         found.extend(_word(part))
     return tuple(found)
+
+
+def _camel_parts(word: str) -> list[str]:
+    """``getUserName`` → get, User, Name; ``XMLHttpRequest`` → XML, Http, Request; digits stay with what they follow."""
+    if not word:
+        return []
+    if word.islower() or word.isupper() or (word[-1] == "s" and word[:-1].isupper()):
+        return [word]
+    parts: list[str] = []
+    start = 0
+    for index in range(1, len(word)):
+        if not word[index].isupper():
+            continue
+        next_is_lower = index + 1 < len(word) and word[index + 1].islower()
+        if not word[index - 1].isupper() or next_is_lower:
+            parts.append(word[start:index])
+            start = index
+    parts.append(word[start:])
+    return parts
 
 
 def _word(word: str) -> tuple[str, ...]:
