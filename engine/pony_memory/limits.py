@@ -71,6 +71,7 @@ LOCK_TIMEOUT_MS: Final = 5_000
 BACKUPS_KEPT: Final = 5
 DREAM_BACKUPS_KEPT: Final = 3
 HISTORY_TEXTS_MAX_BYTES: Final = 16 * 1024 * 1024
+HISTORY_LOG_MAX_BYTES: Final = 4 * 1024 * 1024
 
 # SPEC §2: project directory names and git
 PROJECT_NAME_MAX_BYTES: Final = 120
