@@ -1,0 +1,125 @@
+"""The lines of a hit that show why it was found (SPEC §5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pony_memory.limits import SNIPPET_MAX_CHARS, SNIPPETS_PER_HIT
+from pony_memory.retrieval.tokens import analysed, normalised, pieces
+
+#: Lines looked at closely in one hit, and terms looked for. Enough for any note a person wrote; bounds hostile ones.
+_MAX_LINES: Final = 2_000
+_MAX_TERMS: Final = 64
+_CUT: Final = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """One matching line: its 1-based number in the file, and at most 200 characters of it around the match."""
+
+    line: int
+    text: str
+
+
+def snippets(text: str, first_line: int, weights: Mapping[str, float]) -> tuple[Snippet, ...]:
+    """At most 3 lines of ``text`` in order, those that hold most of ``weights`` (term → idf).
+
+    ``first_line`` is the 1-based line of the file on which ``text`` starts.
+    """
+    if not weights:
+        return ()
+    if len(weights) > _MAX_TERMS:
+        heaviest = sorted(weights, key=lambda term: (-weights[term], term))[:_MAX_TERMS]
+        weights = {term: weights[term] for term in heaviest}
+    lines = text.split("\n")
+    scored: list[tuple[float, int]] = []
+    for index in _candidates(text, len(lines), weights):
+        score = sum(weights[term] for term in _terms_of(lines[index]) if term in weights)
+        score += sum(weights[term] for term in weights if len(term) == 1 and term in normalised(lines[index]))
+        if score > 0:
+            scored.append((-score, index))
+    best = sorted(index for _, index in sorted(scored)[:SNIPPETS_PER_HIT])
+    return tuple([Snippet(first_line + index, _window(lines[index], weights)) for index in best])
+
+
+def matches(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
+    """Where in ``line`` words of the query stand, as (start, end), for highlighting."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for piece in pieces(line):
+        at = line.find(piece, start)
+        if at < 0:  # the line was normalised on the way; the piece does not stand in it letter by letter
+            continue
+        start = at + len(piece)
+        terms = analysed(piece)
+        if len(terms) > 1 and all(len(term) <= 2 for term in terms):
+            found.extend(_pair_spans(piece, at, weights))
+        elif any(term in weights for term in terms):
+            found.append((at, start))
+        else:
+            found.extend((at + i, at + i + 1) for i, char in enumerate(piece) if char in weights)
+    return found
+
+
+def _pair_spans(run: str, at: int, weights: Mapping[str, float]) -> Iterator[tuple[int, int]]:
+    begin = -1
+    for index in range(len(run)):
+        hit = (
+            run[index : index + 2] in weights or run[max(0, index - 1) : index + 1] in weights or run[index] in weights
+        )
+        if hit and begin < 0:
+            begin = index
+        if not hit and begin >= 0:
+            yield at + begin, at + index
+            begin = -1
+    if begin >= 0:
+        yield at + begin, at + len(run)
+
+
+def _candidates(text: str, count: int, weights: Mapping[str, float]) -> list[int]:
+    """Indexes of lines worth a close look: all of a short text, else those in which the root of a term stands."""
+    if count <= 8:
+        return list(range(count))
+    folded = normalised(text).casefold()
+    roots = "|".join(re.escape(_root(term)) for term in weights)
+    found: list[int] = []
+    line = last = 0
+    for match in re.finditer(roots, folded):
+        line += folded.count("\n", last, match.start())
+        last = match.start()
+        if not found or found[-1] != line:
+            found.append(line)
+            if len(found) >= _MAX_LINES:
+                break
+    if found:
+        return found
+    # An identifier may match as a whole that stands in the text with its separators: no root shows that.
+    return list(range(min(count, _MAX_LINES)))
+
+
+def _root(term: str) -> str:
+    return term[:-1] if len(term) > 3 and term[-1] in "iey" else term
+
+
+def _terms_of(line: str) -> set[str]:
+    found: set[str] = set()
+    for piece in pieces(line):
+        found.update(analysed(piece))
+    return found
+
+
+def _window(line: str, weights: Mapping[str, float]) -> str:
+    line = line.strip()
+    if len(line) <= SNIPPET_MAX_CHARS:
+        return line
+    spans = matches(line, weights)
+    first = spans[0][0] if spans else 0
+    begin = max(0, min(first - SNIPPET_MAX_CHARS // 4, len(line) - SNIPPET_MAX_CHARS + 1))
+    room = SNIPPET_MAX_CHARS - (1 if begin else 0)
+    end = min(len(line), begin + room)
+    if end < len(line):
+        end -= 1
+    return f"{_CUT if begin else ''}{line[begin:end]}{_CUT if end < len(line) else ''}"
