@@ -6,9 +6,14 @@ Lines past the limit are dropped by whoever loads the index, the newest first, a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from pony_memory.entries.index import Index
 from pony_memory.limits import HEADROOM_NOTICE_RATIO, INDEX_MAX_BYTES, INDEX_MAX_LINES
+from pony_memory.notices import Notice
+
+#: So many of the memories outside the limits are named in a warning; `status` names all.
+NAMED_IN_A_WARNING: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +49,34 @@ def capacity(index: Index, max_lines: int = INDEX_MAX_LINES, max_bytes: int = IN
         headroom=index.non_empty >= HEADROOM_NOTICE_RATIO * max_lines
         or index.bytes >= HEADROOM_NOTICE_RATIO * max_bytes,
     )
+
+
+def capacity_notices(found: Capacity) -> tuple[Notice, ...]:
+    """What a write says about the index's limits: over one of them, or from 80 % of either on (SPEC §11)."""
+    figures = f"{found.lines:,}/{found.max_lines:,} lines, {found.bytes:,}/{found.max_bytes:,} bytes"
+    if found.over:
+        named = ", ".join(found.outside[:NAMED_IN_A_WARNING])
+        more = len(found.outside) - NAMED_IN_A_WARNING
+        outside = (
+            f"{len(found.outside):,} memories fall outside and are not loaded: {named}"
+            + (f" and {more:,} more" if more > 0 else "")
+            if found.outside
+            else "what is outside are hand-written lines"
+        )
+        return (
+            Notice(
+                "over_capacity",
+                f"the index is over its limit ({figures}). The write succeeded; {outside}",
+                "Merge or remove entries, shorten descriptions, or let `pony-memory dream plan` propose what to merge.",
+            ),
+        )
+    if found.headroom:
+        left = f"{found.max_lines - found.lines:,} more lines and {found.max_bytes - found.bytes:,} bytes"
+        return (
+            Notice(
+                "headroom",
+                f"the index has room for {left} ({figures})",
+                "Merge or remove entries before it is full; `pony-memory dream plan` proposes what to merge.",
+            ),
+        )
+    return ()

@@ -73,6 +73,8 @@ class QueryTerms:
 
     known: Mapping[str, tuple[Postings, float]]
     unknown: tuple[str, ...]
+    #: Terms counted by reading through the documents: stop words searched as they are, single CJK characters.
+    lazy: frozenset[str] = frozenset()
 
 
 def query_terms(snapshot: MemoryQuerySnapshot, query: str) -> QueryTerms:
@@ -81,18 +83,20 @@ def query_terms(snapshot: MemoryQuerySnapshot, query: str) -> QueryTerms:
     index = snapshot.index
     known: dict[str, tuple[Postings, float]] = {}
     unknown: list[str] = []
+    lazy: set[str] = set()
     terms = list(dict.fromkeys(tokenise(query)))
     as_they_are = not terms
     if as_they_are:
         terms = stop_words_of(query)
     for term in terms:
-        lazy = as_they_are or is_single_cjk(term)
-        postings = snapshot.lazy_postings(term) if lazy else index.postings(term)
+        if as_they_are or is_single_cjk(term):
+            lazy.add(term)
+        postings = snapshot.lazy_postings(term) if term in lazy else index.postings(term)
         if postings[0]:
             known[term] = (postings, index.idf(len(postings[0])))
         else:
             unknown.append(term)
-    return QueryTerms(known, tuple(unknown))
+    return QueryTerms(known, tuple(unknown), frozenset(lazy))
 
 
 def search(
@@ -200,10 +204,9 @@ def _snippets(
     weights = {
         term: idf
         for term, (postings, idf) in terms.known.items()
-        if term in held or (len(term) <= 2 and number is not None and number in postings[0])
+        if term in held or (term in terms.lazy and number is not None and number in postings[0])
     }
-    if number is None and not weights:
-        return ()
     if document.kind is Kind.AGENT_BLOCK:
         return snippets(document.body, document.body_line, weights)
-    return snippets(decode(snapshot.raw(document.path)).text, 1, weights)
+    text = decode(snapshot.raw(document.path)).text
+    return snippets(text, 1, weights, header_lines=document.body_line - 1)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from pony_memory.limits import SNIPPET_MAX_CHARS, SNIPPETS_PER_HIT
-from pony_memory.retrieval.tokens import analysed, normalised, pieces
+from pony_memory.retrieval.tokens import STOP_WORDS, analysed, is_single_cjk, normalised, pieces
 
 #: Lines looked at closely in one hit, and terms looked for. Enough for any note a person wrote; bounds hostile ones.
 _MAX_LINES: Final = 2_000
 _MAX_TERMS: Final = 64
 _CUT: Final = "…"
+_KEY: Final = re.compile(r"\s*[\w-]+\s*:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +25,28 @@ class Snippet:
     text: str
 
 
-def snippets(text: str, first_line: int, weights: Mapping[str, float]) -> tuple[Snippet, ...]:
+def snippets(text: str, first_line: int, weights: Mapping[str, float], *, header_lines: int = 0) -> tuple[Snippet, ...]:
     """At most 3 lines of ``text`` in order, those that hold most of ``weights`` (term → idf).
 
-    ``first_line`` is the 1-based line of the file on which ``text`` starts.
+    ``first_line`` is the 1-based line of the file on which ``text`` starts. Of the first ``header_lines`` lines only
+    the values are searched: that every header has a ``name`` makes no line of it a match for "name".
     """
     if not weights:
         return ()
     if len(weights) > _MAX_TERMS:
         heaviest = sorted(weights, key=lambda term: (-weights[term], term))[:_MAX_TERMS]
         weights = {term: weights[term] for term in heaviest}
+    literal = [term for term in weights if is_single_cjk(term) or term in STOP_WORDS]
     lines = text.split("\n")
     scored: list[tuple[float, int]] = []
     for index in _candidates(text, len(lines), weights):
-        score = sum(weights[term] for term in _terms_of(lines[index]) if term in weights)
-        score += sum(weights[term] for term in weights if len(term) == 1 and term in normalised(lines[index]))
+        line = lines[index]
+        if index < header_lines:
+            line = line.partition(":")[2] if _KEY.match(line) else line
+        score = sum(weights[term] for term in _terms_of(line) if term in weights)
+        if literal:
+            folded = normalised(line).casefold()
+            score += sum(weights[term] for term in literal if term in folded)
         if score > 0:
             scored.append((-score, index))
     best = sorted(index for _, index in sorted(scored)[:SNIPPETS_PER_HIT])
