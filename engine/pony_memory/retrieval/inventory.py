@@ -48,6 +48,7 @@ class LeftOut:
     scope: ScopeName
     reason: str
     unsafe: bool
+    stamp: Stamp | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def _walk(scope: Scope, root: Root, budget: _Budget, limits: ScanLimits) -> Scop
         if reason is None:
             taken.append(Listed(path, stamp))
         else:
-            left_out.append(LeftOut(str(path), name, reason.value, False))
+            left_out.append(LeftOut(str(path), name, reason.value, False, stamp))
 
     if name == "project":
         walk = root.walk(recursive=False, max_names=limits.max_names)

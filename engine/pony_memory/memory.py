@@ -1,0 +1,253 @@
+"""The engine's front door: one place, its scopes, and everything a person or an agent asks of them.
+
+The command line, the workbench and integrations open a :class:`Memory` and hold no rules of their own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from pony_memory.canonical import NOTES_SCOPES, SCOPE_NAMES, CanonicalPath, ScopeName
+from pony_memory.config.load import Config, load_config
+from pony_memory.entries.entry import Entry
+from pony_memory.errors import Disabled, InvalidRequest, Misconfigured, NotFound, Unavailable, UnsafeFile
+from pony_memory.files.boundary import Root
+from pony_memory.files.file_lock import Free, LockState, lock_state
+from pony_memory.files.text import decode
+from pony_memory.files.unlock import Unlocked, unlock
+from pony_memory.limits import SEARCH_LIMIT_DEFAULT
+from pony_memory.notices import Notice
+from pony_memory.paging import Page, Source, read_page
+from pony_memory.reports.doctor import Doctor, examine
+from pony_memory.reports.listing import FileRow, list_rows
+from pony_memory.reports.models import model_errors, needed_models
+from pony_memory.reports.review import Review, agent_notes_sizes, review
+from pony_memory.reports.status import (
+    Status,
+    capacity_of,
+    count_backups,
+    drift_of,
+    nudge_of,
+    read_dream_meta,
+)
+from pony_memory.retrieval.cache import SnapshotCache
+from pony_memory.retrieval.inventory import DEFAULT_LIMITS, ScanLimits
+from pony_memory.retrieval.search import SearchResult
+from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
+from pony_memory.scopes.scopes import Scope, Scopes, resolve_scopes
+from pony_memory.scopes.workspace import discover_workspace
+
+
+class Memory:
+    """The memories of one place.
+
+    Made by :meth:`open`. Nothing is read before it is asked for, and every answer is of the disk as it is then. May be
+    used from several threads. Reading raises no error for a single bad file: it is named in the answer.
+    """
+
+    def __init__(
+        self,
+        scopes: Scopes,
+        config: Config,
+        *,
+        environ: Mapping[str, str],
+        config_error: Misconfigured | None = None,
+        limits: ScanLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self.scopes = scopes
+        self.config = config
+        self.config_error = config_error
+        self.environ = environ
+        self._cache = SnapshotCache(limits, cross_scope_supersedes=config.recall.cross_scope_supersedes)
+
+    @classmethod
+    def open(
+        cls,
+        *,
+        cwd: str | None = None,
+        environ: Mapping[str, str] | None = None,
+        workspace: str | None = None,
+        project_dir: str | None = None,
+        want: Iterable[ScopeName] = SCOPE_NAMES,
+        tolerant: bool = False,
+    ) -> Memory:
+        """Find the scopes of ``cwd`` (default: the working directory) and read the configuration.
+
+        ``workspace`` and ``project_dir`` are what the options of the same names say; ``want`` leaves out scopes that
+        are not needed, and what finding them costs. Raises :class:`Misconfigured` for a configuration that cannot be
+        used, unless ``tolerant``: then the built-in one holds, the error is in ``config_error``, and the project
+        store, whose place is not known, is unavailable unless ``project_dir`` names it.
+        """
+        environ = dict(os.environ) if environ is None else environ
+        cwd = cwd if cwd is not None else os.getcwd()
+        wanted = set(want)
+        found = discover_workspace(
+            cwd=cwd, environ=environ, override=workspace, need_toplevel="project" in wanted and project_dir is None
+        )
+        error: Misconfigured | None = None
+        try:
+            config = load_config(environ=environ, workspace=found.path)
+        except Misconfigured as problem:
+            if not tolerant:
+                raise
+            error, config = problem, Config()
+            if project_dir is None:
+                wanted.discard("project")
+        scopes = resolve_scopes(
+            cwd=cwd,
+            environ=environ,
+            workspace=found,
+            project_dir=project_dir,
+            memory_dir=config.memory_dir,
+            want=wanted,
+        )
+        return cls(scopes, config, environ=environ, config_error=error)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What a person should know of this place whatever they ask."""
+        return (*self.scopes.notices, *self.config.notices)
+
+    @property
+    def project_path(self) -> str | None:
+        """The project store's directory, whether or not it exists; ``None`` where there can be none."""
+        return self.scopes.project.path if self.scopes.project is not None else None
+
+    def snapshot(self) -> MemoryQuerySnapshot:
+        """The memories as they are now. One turn should take one snapshot and use it throughout (SPEC §6)."""
+        return self._cache.get(self._open_scopes())
+
+    def list_files(self, scope: ScopeName | None = None) -> tuple[FileRow, ...]:
+        """Every file of the scopes, or of one. Raises :class:`Unavailable` for a scope that is not here."""
+        return list_rows(self.snapshot(), self._names(scope))
+
+    def read(self, path: str, start: int = 1, end: int | None = None, continuation: str | None = None) -> Page:
+        """One page of a memory (SPEC §8). Raises :class:`BadPath`, :class:`NotFound`, :class:`UnsafeFile`."""
+        parsed = CanonicalPath.parse(path, self.scopes.names)
+        return read_page(self._source(parsed), start, end, continuation, max_tokens=self.config.read.max_tokens)
+
+    def search(
+        self,
+        query: str,
+        scopes: Iterable[ScopeName] | None = None,
+        limit: int = SEARCH_LIMIT_DEFAULT,
+        explain: bool = False,
+    ) -> SearchResult:
+        """The best hits, of all scopes or of the ones given (SPEC §5)."""
+        wanted = None
+        if scopes is not None:
+            wanted = frozenset(name for scope in scopes for name in self._names(scope))
+        return self.snapshot().search(query, scopes=wanted, limit=limit, explain=explain)
+
+    def review(self, scope: ScopeName | None = None) -> Review:
+        """The Agent Notes blocks of both notes scopes, or of one."""
+        if scope == "project":
+            raise InvalidRequest("the project scope has entries, not Agent Notes; choose workspace or user")
+        return review(self.snapshot(), self._names(scope))
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The project's entries by file name. Raises :class:`Disabled` or :class:`Unavailable`."""
+        self._require_entries()
+        return self.snapshot().entries
+
+    def status(self, *, now: datetime | None = None) -> Status:
+        """Never raises for what is on the disk or for the configuration: it says so."""
+        snapshot = self.snapshot()
+        root = self._project_root()
+        found = capacity_of(snapshot, self.config)
+        meta = read_dream_meta(root)
+        entries = snapshot.entries
+        models = needed_models(self.config, self.environ)
+        errors = (str(self.config_error),) if self.config_error is not None else model_errors(models)
+        return Status(
+            state="misconfigured" if errors else "enabled" if self.config.enabled else "disabled",
+            dir=self.project_path,
+            errors=errors,
+            index=found,
+            entries=len(entries),
+            not_entries=snapshot.not_entries,
+            drift=drift_of(snapshot),
+            last_dream=meta.last_dream,
+            sessions_since_dream=meta.sessions,
+            nudge=nudge_of(meta, found, len(entries), self.config, now or datetime.now(UTC)),
+            lock=self.lock_state(),
+            backups=count_backups(root),
+            agent_notes=agent_notes_sizes(snapshot),
+            left_out=snapshot.left_out,
+            models=models,
+            unavailable=self.scopes.unavailable,
+        )
+
+    def doctor(self) -> Doctor:
+        """Every file through the boundary, and advice."""
+        snapshot = self.snapshot()
+        notices = list(self.notices)
+        if self.config_error is not None:
+            notices.append(Notice(self.config_error.code, str(self.config_error), self.config_error.hint))
+        return examine(
+            snapshot,
+            found_drift=drift_of(snapshot),
+            outside=capacity_of(snapshot, self.config).outside,
+            lock=self.lock_state(),
+            notices=notices,
+        )
+
+    def lock_state(self) -> LockState:
+        """The project store's ``.lock``; free where there is no store to lock."""
+        root = self._project_root()
+        return Free() if root is None else lock_state(root)
+
+    def unlock(self, seen: LockState, *, force_live: bool = False) -> Unlocked:
+        """Remove the lock that was ``seen`` (SPEC §12). Works when memory is disabled."""
+        root = self._project_root()
+        if root is None:
+            return Unlocked(removed=False, holder=None)
+        return unlock(root, seen, force_live=force_live)
+
+    def _open_scopes(self) -> tuple[Scope, ...]:
+        if self.config.enabled:
+            return self.scopes.available
+        return tuple([scope for scope in self.scopes.available if scope.name in NOTES_SCOPES])
+
+    def _names(self, scope: ScopeName | None) -> tuple[ScopeName, ...]:
+        if scope is None:
+            return tuple([found.name for found in self._open_scopes()])
+        if scope == "project":
+            self._require_entries()
+        return (self.scopes.get(scope).name,)
+
+    def _require_entries(self) -> None:
+        if not self.config.enabled:
+            raise Disabled(
+                "memory is disabled: there is no entry store",
+                hint='Set "enabled": true in memory.json and start again. The notes scopes still work.',
+            )
+        self.scopes.get("project")
+
+    def _project_root(self) -> Root | None:
+        try:
+            return Root.resolve(self.scopes.get("project").spec)
+        except (Unavailable, UnsafeFile):
+            return None  # the snapshot's `left_out` and `unavailable` say why
+
+    def _source(self, path: CanonicalPath) -> Source:
+        if path.scope == "project":
+            self._require_entries()
+        root = Root.resolve(self.scopes.get(path.scope).spec)
+        if root is None:
+            raise NotFound(f"no such memory: {path}; the scope {path.scope} has no files yet")
+        try:
+            raw = root.read(path.parts)
+        except NotFound:
+            raise NotFound(f"no such memory: {path}", hint="`pony-memory list` shows what there is.") from None
+        if path.block is None:
+            return Source.of(str(path), decode(raw.data).text, raw.data)
+        from pony_memory.notes.agent_notes import parse_blocks  # noqa: PLC0415 - for a block only
+
+        blocks = parse_blocks(decode(raw.data).text)
+        if path.block > len(blocks):
+            raise NotFound(f"no such block: {path}; {path.file} has {len(blocks):,} blocks")
+        block = blocks[path.block - 1].raw
+        return Source.of(str(path), block, block.encode("utf-8", "surrogatepass"))

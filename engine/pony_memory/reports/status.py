@@ -1,0 +1,135 @@
+"""``status``: the state of memory here, and what others would lose in silence (SPEC §21)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Literal
+
+from pony_memory.canonical import INDEX_FILE, CanonicalPath
+from pony_memory.entries.capacity import Capacity, capacity
+from pony_memory.entries.drift import Drift, drift
+from pony_memory.entries.entry import NotAnEntry
+from pony_memory.entries.index import Index
+from pony_memory.errors import NotFound, UnsafeFile
+from pony_memory.files.boundary import Root
+from pony_memory.files.file_lock import LockState
+from pony_memory.limits import HEADROOM_NOTICE_RATIO
+from pony_memory.reports.models import ModelState
+from pony_memory.reports.review import AgentNotesSize
+from pony_memory.retrieval.inventory import LeftOut
+from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
+
+if TYPE_CHECKING:
+    from pony_memory.config.load import Config
+
+State = Literal["enabled", "disabled", "misconfigured"]
+DREAM_META_FILE: Final = ".dream-meta.json"
+BACKUPS_DIRECTORY: Final = ".backups"
+_META_MAX_BYTES: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Fields are those of SPEC §21. ``dir`` is ``None`` where no project store is available; ``nudge`` is the reason
+    to run a dream, or ``None``."""
+
+    state: State
+    dir: str | None
+    errors: tuple[str, ...]
+    index: Capacity
+    entries: int
+    not_entries: tuple[NotAnEntry, ...]
+    drift: Drift
+    last_dream: str | None
+    sessions_since_dream: int
+    nudge: str | None
+    lock: LockState
+    backups: int
+    agent_notes: Mapping[str, AgentNotesSize]
+    left_out: tuple[LeftOut, ...]
+    models: Mapping[str, ModelState]
+    #: The notes scopes and the project store that could not be had here, with the reason.
+    unavailable: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DreamMeta:
+    """``.dream-meta.json``: when the last dream was (ISO 8601) and how many sessions started since."""
+
+    last_dream: str | None
+    sessions: int
+
+
+def index_of(snapshot: MemoryQuerySnapshot) -> Index:
+    """The project store's index; an absent or unreadable one is empty."""
+    file = snapshot.files.get(CanonicalPath("project", (INDEX_FILE,)))
+    return Index.parse(file.data if file is not None else b"")
+
+
+def drift_of(snapshot: MemoryQuerySnapshot) -> Drift:
+    """Where index and entries disagree. A line whose file is there but was not read is not called dead."""
+    others = {item.file for item in snapshot.not_entries}
+    others |= {item.path.partition("/")[2] for item in snapshot.left_out if item.scope == "project"}
+    return drift(index_of(snapshot), snapshot.entries, others)
+
+
+def capacity_of(snapshot: MemoryQuerySnapshot, config: Config) -> Capacity:
+    return capacity(index_of(snapshot), config.mem_index_max_lines, config.mem_index_max_bytes)
+
+
+def read_dream_meta(root: Root | None) -> DreamMeta:
+    """Tolerant: a file that is missing, unsafe or not of this shape says that there was no dream."""
+    if root is None:
+        return DreamMeta(None, 0)
+    try:
+        data = json.loads(root.read((DREAM_META_FILE,), limit=_META_MAX_BYTES).data)
+    except (NotFound, UnsafeFile, ValueError, RecursionError):
+        return DreamMeta(None, 0)
+    if not isinstance(data, dict):
+        return DreamMeta(None, 0)
+    last = data.get("lastDreamAt", data.get("lastDream"))
+    sessions = data.get("sessionsSinceDream", data.get("sessions", 0))
+    return DreamMeta(
+        last if isinstance(last, str) and _time(last) is not None else None,
+        sessions if isinstance(sessions, int) and not isinstance(sessions, bool) and sessions >= 0 else 0,
+    )
+
+
+def count_backups(root: Root | None) -> int:
+    """How many backups the store keeps; what is not a plain directory is not counted."""
+    if root is None:
+        return 0
+    try:
+        with root.open_dir((BACKUPS_DIRECTORY,)) as descriptor, os.scandir(descriptor) as names:
+            return sum(entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".") for entry in names)
+    except (NotFound, UnsafeFile, OSError):
+        return 0
+
+
+def nudge_of(meta: DreamMeta, found: Capacity, entries: int, config: Config, now: datetime) -> str | None:
+    """Why a dream is due, in words; ``None`` while none is, and for a store without entries (SPEC §18)."""
+    if entries == 0:
+        return None
+    if found.headroom:
+        share = max(found.lines / found.max_lines, found.bytes / found.max_bytes)
+        return f"the index is {share:.0%} full (a dream is advised from {HEADROOM_NOTICE_RATIO:.0%})"
+    if meta.sessions >= config.dream.nudge_after_sessions:
+        return f"{meta.sessions} sessions since the last dream"
+    last = _time(meta.last_dream) if meta.last_dream is not None else None
+    if last is not None:
+        hours = (now - last).total_seconds() / 3_600
+        if hours >= config.dream.nudge_after_hours:
+            return f"{hours:,.0f} hours since the last dream"
+    return None
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
