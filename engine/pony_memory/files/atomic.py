@@ -6,16 +6,22 @@ import contextlib
 import os
 import secrets
 import stat
+import sys
+import time
 from collections.abc import Callable
+from itertools import islice
 from typing import Final
 
-from pony_memory.errors import UnsafeFile
+from pony_memory.errors import NotFound, UnsafeFile
 from pony_memory.files import syscalls
-from pony_memory.files.boundary import DIRECTORY_FLAGS, printable
+from pony_memory.files.boundary import DIRECTORY_FLAGS, Root, RootSpec, printable
+from pony_memory.files.refusals import fault_of, refuse
 from pony_memory.limits import OWNER_DIR_MODE, OWNER_FILE_MODE
 
 #: Names of files that a stopped process may leave behind; they start with a dot, so no scan takes them for memories.
 TEMPORARY_PREFIX: Final = ".tmp-"
+_LEFTOVER_AFTER_S: Final = 600.0
+_LEFTOVER_MAX_NAMES: Final = 4_096
 
 
 def make_private_directory(dir_fd: int, name: str) -> None:
@@ -59,6 +65,30 @@ def ensure_private_path(path: str) -> None:
             descriptor = inner
     finally:
         os.close(descriptor)
+
+
+def create_root(spec: RootSpec) -> Root:
+    """The root ``spec`` names, its missing directories created with mode 0700.
+
+    Below a workspace nothing is followed on the way; the workspace itself must exist. Raises :class:`NotFound`,
+    :class:`UnsafeFile`, ``OSError``.
+    """
+    root = Root.resolve(spec)
+    if root is not None:
+        return root
+    if spec.follow_trusted:
+        ensure_private_path(spec.path)
+    else:
+        trusted = Root.resolve(RootSpec(spec.trusted, (), True))
+        if trusted is None:
+            raise NotFound(f"no such directory: {printable(spec.trusted)}")
+        for depth, name in enumerate(spec.below):
+            with trusted.open_dir(spec.below[:depth]) as parent:
+                make_private_directory(parent, name)
+    root = Root.resolve(spec)
+    if root is None:
+        raise NotFound(f"{printable(spec.path)} was removed as soon as it was made")
+    return root
 
 
 def write_temporary(dir_fd: int, data: bytes, *, mode: int = OWNER_FILE_MODE) -> str:
@@ -111,6 +141,20 @@ def replace_file(
     syscalls.fsync(dir_fd, name)
 
 
+def remove_leftovers(dir_fd: int, *, also: tuple[str, ...] = ()) -> None:
+    """Remove temporary files of ours (and names starting as in ``also``) that a killed process left in the directory.
+
+    Only those untouched for ten minutes, so that no write in progress loses its file; a failure is no matter, for
+    the next one tries again.
+    """
+    prefixes = (TEMPORARY_PREFIX, *also)
+    oldest = time.time() - _LEFTOVER_AFTER_S
+    with contextlib.suppress(OSError), os.scandir(dir_fd) as entries:
+        for entry in islice(entries, _LEFTOVER_MAX_NAMES):
+            if entry.name.startswith(prefixes) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                syscalls.unlink(entry.name, dir_fd)
+
+
 def remove_file(dir_fd: int, name: str) -> None:
     """Remove ``name`` and sync the directory. Raises ``OSError`` if that fails: never a silent success."""
     syscalls.unlink(name, dir_fd)
@@ -120,28 +164,32 @@ def remove_file(dir_fd: int, name: str) -> None:
 def append_line(dir_fd: int, name: str, line: bytes, *, sync: bool = False) -> None:
     """Append one whole line by one write to an owner-only file, created if missing; never through a link.
 
-    If the file ends inside a line (a writer was killed), that line is ended first, by the same write.
+    If the file ends inside a line (a writer was killed), that line is ended first, by the same write. Raises
+    :class:`UnsafeFile` when the name is no ordinary file, ``OSError`` when the disk refuses.
     """
-    descriptor = syscalls.create(name, dir_fd, OWNER_FILE_MODE, append=True, exclusive=False)
+    try:
+        descriptor = syscalls.create(name, dir_fd, OWNER_FILE_MODE, append=True, exclusive=False, readable=True)
+    except OSError:
+        # What stands in the way says more than the error the system has for opening it.
+        with contextlib.suppress(FileNotFoundError):
+            _check_ordinary(os.stat(name, dir_fd=dir_fd, follow_symlinks=False), name)
+        raise
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            raise UnsafeFile(f"{printable(name)} is not written: it is no ordinary file", reason="not_a_file")
+        _check_ordinary(status, name)
         if stat.S_IMODE(status.st_mode) != OWNER_FILE_MODE:
             syscalls.chmod(descriptor, OWNER_FILE_MODE, name)
-        torn = status.st_size > 0 and _last_byte(dir_fd, name) != b"\n"
+        torn = status.st_size > 0 and os.pread(descriptor, 1, status.st_size - 1) != b"\n"
         syscalls.write(descriptor, (b"\n" if torn else b"") + line.rstrip(b"\n") + b"\n", name)
         if sync:
             syscalls.fsync(descriptor, name)
+            if status.st_size == 0:
+                syscalls.fsync(dir_fd, name)
     finally:
         os.close(descriptor)
 
 
-def _last_byte(dir_fd: int, name: str) -> bytes:
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
-    try:
-        end = os.lseek(descriptor, 0, os.SEEK_END)
-        os.lseek(descriptor, max(0, end - 1), os.SEEK_SET)
-        return os.read(descriptor, 1)
-    finally:
-        os.close(descriptor)
+def _check_ordinary(status: os.stat_result, name: str) -> None:
+    reason = fault_of(status, sys.maxsize)
+    if reason is not None:
+        refuse(reason, printable(name))

@@ -198,6 +198,10 @@ class Root:
         finally:
             os.close(root)
 
+    def check(self) -> None:
+        """Raise :class:`UnsafeFile` unless the root's path still leads to this very directory."""
+        os.close(self._open_root())
+
     def _open_root(self) -> int:
         try:
             descriptor = _open_chain(self.base, self.below, self.path)

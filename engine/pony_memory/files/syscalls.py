@@ -6,14 +6,18 @@ or fail the call, before and after each of them (SPEC §24). Without a hook the 
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import stat
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 Phase = Literal["before", "after"]
 #: Called as ``hook(name, phase, detail)``; an ``OSError`` it raises is what the call would have raised.
 Hook = Callable[[str, Phase, str], None]
 
+_FULL_SYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
 _hooks: Final[list[Hook]] = []
 
 
@@ -29,9 +33,12 @@ def _tell(name: str, phase: Phase, detail: str) -> None:
         hook(name, phase, detail)
 
 
-def create(name: str, dir_fd: int, mode: int, *, append: bool = False, exclusive: bool = True) -> int:
+def create(
+    name: str, dir_fd: int, mode: int, *, append: bool = False, exclusive: bool = True, readable: bool = False
+) -> int:
     """Create (or, not ``exclusive``, open) a file for writing; never through a link. Returns its descriptor."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    flags = os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    flags |= os.O_RDWR if readable else os.O_WRONLY
     flags |= os.O_EXCL if exclusive else 0
     flags |= os.O_APPEND if append else 0
     _tell("create", "before", name)
@@ -41,12 +48,21 @@ def create(name: str, dir_fd: int, mode: int, *, append: bool = False, exclusive
 
 
 def write(descriptor: int, data: bytes, detail: str = "") -> None:
-    """Write all of ``data``; one ``write(2)`` where the system takes it whole, as it does for regular files."""
-    _tell("write", "before", detail)
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-    _tell("write", "after", detail)
+    """Write all of ``data``; one ``write(2)`` where the system takes it whole, as it does for regular files.
+
+    Under a hook it is done in two halves, each a step: a full disk or a kill may leave the first one only.
+    """
+    if _hooks and len(data) > 1:
+        middle = len(data) // 2
+        parts = [data[:middle], data[middle:]]
+    else:
+        parts = [data]
+    for part in parts:
+        _tell("write", "before", detail)
+        view = memoryview(part)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        _tell("write", "after", detail)
 
 
 def truncate(descriptor: int, size: int, detail: str = "") -> None:
@@ -62,9 +78,26 @@ def chmod(descriptor: int, mode: int, detail: str = "") -> None:
 
 
 def fsync(descriptor: int, detail: str = "") -> None:
+    """Ask for everything written to ``descriptor``, a file or a directory, to be on the disk."""
     _tell("fsync", "before", detail)
-    os.fsync(descriptor)
+    try:
+        if _FULL_SYNC is None:
+            os.fsync(descriptor)
+        else:
+            _full_sync(descriptor)
+    except OSError as error:
+        # Some network file systems cannot sync a directory; there is nothing better to ask them for.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP) or not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise
     _tell("fsync", "after", detail)
+
+
+def _full_sync(descriptor: int) -> None:
+    """macOS: ``fsync`` alone leaves the data in the drive's cache."""
+    try:
+        fcntl.fcntl(descriptor, cast(int, _FULL_SYNC))
+    except OSError:
+        os.fsync(descriptor)
 
 
 def rename(source: str, target: str, dir_fd: int, target_dir_fd: int | None = None) -> None:
