@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 import sys
 import time
@@ -93,7 +92,7 @@ def create_root(spec: RootSpec) -> Root:
 
 def write_temporary(dir_fd: int, data: bytes, *, mode: int = OWNER_FILE_MODE) -> str:
     """A complete, synced file under a name of its own in the directory; returns that name."""
-    name = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+    name = f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}"
     descriptor = syscalls.create(name, dir_fd, mode)
     try:
         try:

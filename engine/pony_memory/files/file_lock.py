@@ -13,11 +13,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import time
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
 
@@ -140,7 +138,7 @@ class FileLock:
                 if left <= 0:
                     raise Locked(f"{printable(self.path)} was busy for {self._timeout_ms:,} ms", hint="Try again.")
                 # Uneven steps: those who wait must not all come back at the same moment.
-                time.sleep(min(left, wait * (0.5 + secrets.randbelow(1_000) / 1_000)))
+                time.sleep(min(left, wait * (0.5 + os.urandom(1)[0] / 256)))
                 wait = min(wait * 2, _LONGEST_WAIT_S)
                 if not _exists(self.directory, name):
                     name = None
@@ -168,6 +166,8 @@ class FileLock:
         return True
 
     def _write_record(self) -> str:
+        from datetime import UTC, datetime  # noqa: PLC0415 - readers import this module too
+
         here = machine.here()
         started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         holder = Holder(
@@ -180,7 +180,7 @@ class FileLock:
             here.start_token,
             here.machine_id,
         )
-        name = f"{RECORD_PREFIX}{secrets.token_hex(8)}"
+        name = f"{RECORD_PREFIX}{os.urandom(8).hex()}"
         self._close_record()
         self._record = syscalls.create(name, self.directory, OWNER_FILE_MODE)
         if stat.S_IMODE(os.fstat(self._record).st_mode) != OWNER_FILE_MODE:

@@ -7,7 +7,6 @@ Whatever cannot be told counts as held.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -147,12 +146,6 @@ def lock_state_at(directory: int, name: str = LOCK_FILE) -> LockState:
     return state
 
 
-def identity_of(status: os.stat_result, data: bytes | None) -> LockIdentity:
-    """The identity of a lock with this status and these bytes."""
-    digest = None if data is None else hashlib.sha256(data).hexdigest()
-    return LockIdentity(status.st_dev, status.st_ino, status.st_mtime_ns, digest)
-
-
 def parse_record(data: bytes) -> Holder | str:
     """The holder a lock's bytes name, or what is wrong with them."""
     try:
@@ -186,8 +179,11 @@ def _look(directory: int, name: str, status: os.stat_result) -> LockState:
         return Free()
     except UnsafeFile as error:
         failed = error.reason in (UnsafeReason.NOT_PERMITTED, UnsafeReason.IO_ERROR, UnsafeReason.CHANGED)
-        return Unreadable(error.message, identity_of(status, None), failed)
-    identity = LockIdentity(raw.stamp.device, raw.stamp.inode, raw.stamp.mtime_ns, hashlib.sha256(raw.data).hexdigest())
+        return Unreadable(error.message, _unread(status), failed)
+    from hashlib import sha256  # noqa: PLC0415 - slow to load, and mostly there is no lock
+
+    stamp = raw.stamp
+    identity = LockIdentity(stamp.device, stamp.inode, stamp.mtime_ns, sha256(raw.data).hexdigest())
     holder = parse_record(raw.data)
     if isinstance(holder, str):
         return Unreadable(holder, identity, may_live=False)
@@ -244,6 +240,10 @@ def _status(directory: int, name: str) -> os.stat_result | None:
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
         return None
+
+
+def _unread(status: os.stat_result) -> LockIdentity:
+    return LockIdentity(status.st_dev, status.st_ino, status.st_mtime_ns, None)
 
 
 def _same(identity: LockIdentity, status: os.stat_result) -> bool:

@@ -6,7 +6,6 @@ as held. Linux answers from ``/proc``; elsewhere ``sysctl`` and ``ps`` are asked
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import time
@@ -88,7 +87,11 @@ def booted_at() -> float | None:
 
 def _machine_id() -> str | None:
     text = _text("/etc/machine-id") or _text("/var/lib/dbus/machine-id")
-    return hashlib.sha256(f"pony-memory {text}".encode()).hexdigest()[:16] if text else None
+    if text is None:
+        return None
+    from hashlib import sha256  # noqa: PLC0415 - slow to load, and only a lock needs it
+
+    return sha256(f"pony-memory {text}".encode()).hexdigest()[:16]
 
 
 def _boot_id() -> str | None:

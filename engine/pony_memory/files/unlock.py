@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from dataclasses import dataclass
 from typing import Final
@@ -95,7 +94,7 @@ def _remove(root: Root, directory: int, identity: LockIdentity) -> bool:
     if stat.S_ISDIR(status.st_mode):
         _remove_directory(root, directory)
         return True
-    aside = f"{_ASIDE_PREFIX}{secrets.token_hex(8)}"
+    aside = f"{_ASIDE_PREFIX}{os.urandom(8).hex()}"
     try:
         syscalls.rename(LOCK_FILE, aside, directory)
     except FileNotFoundError:
