@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from textual.message import Message
+
 from pony_memory.reports.listing import FileRow
 from pony_memory.reports.status import Status
 from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
-from textual.message import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import ClassVar, NamedTuple
 
-from pony_memory.reports.listing import FileRow
-from pony_memory.scopes.scopes import Scopes
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
+from pony_memory.reports.listing import FileRow
+from pony_memory.scopes.scopes import Scopes
 from pony_workbench.messages import NoteOpened, StoreView
 from pony_workbench.text_safety import fit, visible_line
 from pony_workbench.widgets.pane import Pane

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -51,8 +52,8 @@ class LineView(ScrollView, can_focus=True):
             super().__init__()
             self.line = line
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, widget_id: str) -> None:
+        super().__init__(id=widget_id)
         self._lines: list[str] = []
         self._rows: list[tuple[int, int, int]] = []
         self._first_row: list[int] = []
@@ -161,7 +162,7 @@ class LineView(ScrollView, can_focus=True):
             return [Segment(line[start:end], base)]
         edges = sorted({start, end, *[min(max(edge, start), end) for mark in marks for edge in mark[:2]]})
         segments: list[Segment] = []
-        for left, right in zip(edges, edges[1:], strict=False):
+        for left, right in itertools.pairwise(edges):
             style = base
             for begin, finish, name in marks:
                 if begin <= left and right <= finish:
