@@ -57,7 +57,7 @@ The tree follows the disk by itself; the cursor stays where it is.
     def __init__(self, scopes: Scopes) -> None:
         super().__init__(id="scopes")
         self._scopes = scopes
-        self._nodes: dict[str, TreeNode[Item]] = {}
+        self._items: dict[str, TreeNode[Item]] = {}
         self._shown: tuple[object, ...] = ()
 
     def compose(self) -> ComposeResult:
@@ -65,13 +65,13 @@ The tree follows the disk by itself; the cursor stays where it is.
 
     def on_mount(self) -> None:
         super().on_mount()
-        tree = self.tree
+        tree = self.scope_tree
         tree.show_root = False
         tree.guide_depth = 2
         tree.auto_expand = True
 
     @property
-    def tree(self) -> Tree[Item]:
+    def scope_tree(self) -> Tree[Item]:
         return self.query_one("#scope-tree", ScopeTree)
 
     def show(self, view: StoreView) -> None:
@@ -82,19 +82,19 @@ The tree follows the disk by itself; the cursor stays where it is.
             return
         first = not self._shown
         self._shown = wanted
-        tree = self.tree
+        tree = self.scope_tree
         cursor = tree.cursor_node.data.key if tree.cursor_node and tree.cursor_node.data else None
         line = tree.cursor_line
-        closed = {key for key, node in self._nodes.items() if node.allow_expand and not node.is_expanded}
-        opened = {key for key, node in self._nodes.items() if node.allow_expand and node.is_expanded}
+        closed = {key for key, node in self._items.items() if node.allow_expand and not node.is_expanded}
+        opened = {key for key, node in self._items.items() if node.allow_expand and node.is_expanded}
         with self.app.batch_update():
             tree.clear()
-            self._nodes.clear()
+            self._items.clear()
             for scope in self._scopes.available:
                 self._add_scope(scope.name, scope.location, view, unindexed)
             for name, why in self._scopes.unavailable:
                 self._leaf(tree.root, f"{name}:", Text.assemble((name, "bold"), f"  not available: {why}"), None)
-            for key, node in self._nodes.items():
+            for key, node in self._items.items():
                 if not node.allow_expand:
                     continue
                 default = not key.endswith(":entry") or len(node.children) <= 40
@@ -102,8 +102,8 @@ The tree follows the disk by itself; the cursor stays where it is.
                     node.expand()
                 else:
                     node.collapse()
-        if cursor is not None and cursor in self._nodes:
-            target = self._nodes[cursor]
+        if cursor is not None and cursor in self._items:
+            target = self._items[cursor]
             self.call_after_refresh(lambda: tree.move_cursor(target))
         elif first:
             self.call_after_refresh(lambda: tree.move_cursor_to_line(0))
@@ -113,7 +113,7 @@ The tree follows the disk by itself; the cursor stays where it is.
     def _add_scope(self, name: str, location: str, view: StoreView, unindexed: frozenset[str]) -> None:
         rows = [row for row in view.rows if row.scope == name]
         label = Text.assemble((name, "bold"), (f"  {len(rows)} files", "dim"))
-        scope = self._branch(self.tree.root, f"{name}:", label)
+        scope = self._branch(self.scope_tree.root, f"{name}:", label)
         if not any(row.kind in ("note", "entry", "other") for row in rows):
             empty = _NO_ENTRIES if name == "project" else _NO_NOTES
             self._leaf(scope, f"{name}:empty", Text.assemble((empty, "italic dim")), None)
@@ -137,7 +137,7 @@ The tree follows the disk by itself; the cursor stays where it is.
         key = f"{row.scope}:{row.kind}"
         for folder in folders:
             key = f"{key}/{folder}"
-            at = self._nodes.get(key) or self._branch(at, key, Text(f"{visible_line(folder)}/"))
+            at = self._items.get(key) or self._branch(at, key, Text(f"{visible_line(folder)}/"))
         shown = name.removesuffix(".md")
         self._leaf(at, row.path, self._label(shown, row, taken, row.scope == "project" and name in unindexed), row)
 
@@ -158,14 +158,14 @@ The tree follows the disk by itself; the cursor stays where it is.
 
     def _branch(self, parent: TreeNode[Item], key: str, label: Text) -> TreeNode[Item]:
         node = parent.add(label, Item(key, None))
-        self._nodes[key] = node
+        self._items[key] = node
         return node
 
     def _leaf(self, parent: TreeNode[Item], key: str, label: Text, row: FileRow | None) -> None:
-        self._nodes[key] = parent.add_leaf(label, Item(key, row))
+        self._items[key] = parent.add_leaf(label, Item(key, row))
 
     def action_open(self) -> None:
-        self.tree.action_select_cursor()
+        self.scope_tree.action_select_cursor()
 
     def on_tree_node_selected(self, event: Tree.NodeSelected[Item]) -> None:
         event.stop()
@@ -174,7 +174,7 @@ The tree follows the disk by itself; the cursor stays where it is.
             self.post_message(NoteOpened(item.row.path))
 
     def focus_inside(self) -> None:
-        self.tree.focus()
+        self.scope_tree.focus()
 
 
 class ScopeTree(Tree[Item]):

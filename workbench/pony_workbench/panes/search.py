@@ -10,6 +10,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.events import Key
 from textual.widgets import Checkbox, Input, OptionList, Static
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
@@ -177,11 +178,9 @@ another hit, at 0.4 of that hit's score. Scores use the statistics of all scopes
     def focus_inside(self) -> None:
         self.query_one("#query", LeaveInput).focus()
 
-    def on_key(self, event: object) -> None:
+    def on_key(self, event: Key) -> None:
         """From the field, the arrow down goes to the results."""
-        from textual.events import Key  # noqa: PLC0415
-
-        if isinstance(event, Key) and event.key == "down" and self.query_one("#query").has_focus and self._hits:
+        if event.key == "down" and self.query_one("#query").has_focus and self._hits:
             event.stop()
             self.results.focus()
 
