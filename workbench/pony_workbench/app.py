@@ -77,7 +77,9 @@ class WorkbenchApp(App[None]):
     TITLE = "pony-memory"
     CSS_PATH = "app.tcss"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - declared so by App
-        (0, "-narrow"), (WIDE_COLUMNS, "-wide")]
+        (0, "-narrow"),
+        (WIDE_COLUMNS, "-wide"),
+    ]
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "show_pane('scopes')", "Scopes", show=False),
@@ -245,6 +247,9 @@ class WorkbenchApp(App[None]):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A worker that failed in a way nobody thought of is told calmly; the app goes on."""
         if event.state is WorkerState.ERROR:
+            import traceback
+
+            open("/tmp/tb", "w").write("".join(traceback.format_exception(event.worker.error))[-3000:])
             self._looking = False
             self.notify(
                 f"something unexpected happened: {type(event.worker.error).__name__}",

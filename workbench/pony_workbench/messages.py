@@ -29,9 +29,6 @@ class NoteOpened(Message):
     path: str
     line: int = 1
 
-    def __post_init__(self) -> None:
-        super().__init__()
-
 
 @dataclass
 class StoreChanged(Message):
@@ -39,16 +36,9 @@ class StoreChanged(Message):
 
     view: StoreView
 
-    def __post_init__(self) -> None:
-        super().__init__()
-
 
 class UnlockWanted(Message):
     """A person asked for the unlock dialog."""
-
-
-class RefreshWanted(Message):
-    """Something suggests that the disk changed."""
 
 
 @dataclass
@@ -56,6 +46,3 @@ class TargetWanted(Message):
     """A person chose a web link in a note; it opens only after its target was shown."""
 
     url: str
-
-    def __post_init__(self) -> None:
-        super().__init__()

@@ -102,42 +102,34 @@ control and invisible characters written out. Web addresses open only after you 
         if before.snapshot.files.get(file) is not view.snapshot.files.get(file):
             self._load(self.path, self.lines.cursor + 1)
 
-    @work(thread=True, exclusive=True, group="reader")
+    @work(thread=True, exclusive=True, group="reader", exit_on_error=False)
     def _load(self, path: str, line: int) -> None:
+        """Show the pages up to ``line`` as soon as they are there, then all of them."""
         worker = get_current_worker()
         pages: list[Page] = []
+        shown = False
+        continuation: str | None = None
         try:
-            page = self._memory.read(path)
-            while True:
+            while not worker.is_cancelled:
+                page = self._memory.read(path, continuation=continuation)
                 pages.append(page)
-                if worker.is_cancelled:
+                continuation = page.continuation
+                if continuation is None or (not shown and page.end >= line):
+                    self.app.call_from_thread(self._show_pages, path, list(pages), None if shown else line)
+                    shown = True
+                if continuation is None:
                     return
-                if page.continuation is None or page.end >= line:
-                    break
-                page = self._memory.read(path, continuation=page.continuation)
-            self.app.call_from_thread(self._show_pages, path, list(pages), line)
-            while page.continuation is not None and not worker.is_cancelled:
-                page = self._memory.read(path, continuation=page.continuation)
-                pages.append(page)
-            if not worker.is_cancelled and len(pages) > len(self._pages):
-                self.app.call_from_thread(self._add_pages, path, pages)
         except PonyError as error:
-            if not worker.is_cancelled:
-                self.app.call_from_thread(self._show_error, path, error)
+            self.app.call_from_thread(self._show_error, path, error)
 
-    def _show_pages(self, path: str, pages: list[Page], line: int) -> None:
+    def _show_pages(self, path: str, pages: list[Page], line: int | None) -> None:
         if path != self.path:
             return
         self._pages = pages
-        self.lines.show(_lines_of(pages), cursor=line - 1)
-        self._show_card()
-
-    def _add_pages(self, path: str, pages: list[Page]) -> None:
-        if path != self.path:
-            return
-        # A page may end inside a line: lines are cut from the whole text, which is at most 128 KiB.
-        self._pages = pages
-        self.lines.show(_lines_of(pages), cursor=self.lines.cursor)
+        if line is None:
+            self.lines.extend_to(_lines_of(pages))
+        else:
+            self.lines.show(_lines_of(pages), cursor=line - 1)
         self._show_card()
 
     def _show_error(self, path: str, error: PonyError) -> None:

@@ -74,9 +74,9 @@ class LineView(ScrollView, can_focus=True):
         self._show_cursor(top=True)
         self.refresh()
 
-    def extend(self, lines: Iterable[str]) -> None:
-        """Add lines at the end without moving anything."""
-        self._lines += [visible(line).expandtabs(4) for line in lines]
+    def extend_to(self, lines: Iterable[str]) -> None:
+        """Show ``lines``, which begin with those shown already, without moving anything."""
+        self._lines = [visible(line).expandtabs(4) for line in lines]
         self._wrap()
         self.refresh()
 
