@@ -41,7 +41,7 @@ from pony_memory.files.logical_lock import logical_lock
 from pony_memory.limits import BACKUPS_KEPT, INDEX_MAX_BYTES, INDEX_MAX_LINES, LOCK_TIMEOUT_MS, READ_AGAIN_TIMES
 from pony_memory.notices import Notice
 from pony_memory.writes.backups import backup_before_write
-from pony_memory.writes.history import Actor, Edit, WriteEvent, record
+from pony_memory.writes.history import Actor, Edit, WriteEvent, recorded
 from pony_memory.writes.secrets import check_text
 
 
@@ -271,14 +271,8 @@ class EntryStore:
 
     def _recorded(self, root: Root, change: Change, backup: str | None) -> tuple[Notice, ...]:
         """Write the history. It comes after the write, so a history that cannot be written is a warning, no failure."""
-        first, *others = change.files
-        event = WriteEvent(self._actor, change.action, _path(first), change.name, backup)
-        edits = [Edit(_path(made), made.before, made.after) for made in others]
-        try:
-            record(root, event, first.before, first.after, others=edits)
-        except PonyError as error:
-            return (Notice(error.code, f"{error.message}; the write itself succeeded", error.hint),)
-        return ()
+        event = WriteEvent(self._actor, change.action, _path(change.files[0]), change.name, backup)
+        return recorded(root, event, [Edit(_path(made), made.before, made.after) for made in change.files])
 
     def _written(self, change: Change, state: StoreState, backup: str | None, *more: Notice) -> Written:
         after = change.index_after

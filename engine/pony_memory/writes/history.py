@@ -308,6 +308,8 @@ def _keep_text(directory: int, data: bytes) -> None:
     make_private_directory(directory, TEXTS_DIRECTORY)
     sha = hashlib.sha256(data).hexdigest()
     with trees.opened(directory, TEXTS_DIRECTORY) as texts:
+        # A killed writer leaves a text that no event speaks of: neither eviction nor a reader would ever find it.
+        trees.remove_leftovers(texts)
         try:
             status = os.stat(sha, dir_fd=texts, follow_symlinks=False)
         except FileNotFoundError:
