@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from pony_memory.entries.drift import drift
 from pony_memory.entries.entry import Entry, parse_entry
 from pony_memory.entries.state import Change, StoreState
 from pony_memory.entries.store import EntryStore, StoreSettings, timestamp
 from pony_memory.errors import BadName, Conflict, InvalidRequest, NotFound, PonyError, SensitiveContent, UnsafeFile
+from pony_memory.files import syscalls
 from pony_memory.files.boundary import Root, RootSpec
 from pony_memory.writes.backups import contents_of, list_backups
 from pony_memory.writes.history import Actor, Who, history, text_of
@@ -187,6 +190,74 @@ def test_an_edit_in_the_middle_of_a_write_makes_it_decide_anew(place: Path, edit
     assert (place / edited).read_text().endswith("\na line of a hand\n")
     assert store.entries()[0].description == "new"
     assert "— new" in (place / "MEMORY.md").read_text()
+
+
+@pytest.fixture
+def at_step() -> Iterator[Callable[[str, str, Callable[[], object]], None]]:
+    """Do something right before the first disk-changing call of a kind on a name that starts as given."""
+
+    def watch(call: str, name: str, act: Callable[[], object]) -> None:
+        def hook(made: str, phase: str, detail: str) -> None:
+            if made == call and phase == "before" and detail.startswith(name):
+                syscalls.set_hook(None)
+                act()
+
+        syscalls.set_hook(hook)
+
+    yield watch
+    syscalls.set_hook(None)
+
+
+@pytest.mark.parametrize("edited", ["A.md", "MEMORY.md"])
+def test_an_edit_at_the_last_moment_is_never_overwritten(
+    place: Path, at_step: Callable[[str, str, Callable[[], object]], None], edited: str
+) -> None:
+    store = filled(place, "A")
+    path = place / edited
+    at_step("fsync", ".tmp-", lambda: path.write_bytes(path.read_bytes() + b"a line of a hand\n"))
+    store.replace("A", description="new")
+    assert path.read_text().endswith("a line of a hand\n")
+    assert store.entries()[0].description == "new"
+
+
+def test_an_edit_of_the_index_after_the_entry_is_written_stops_the_write_with_a_named_drift(
+    place: Path, at_step: Callable[[str, str, Callable[[], object]], None]
+) -> None:
+    store = filled(place, "A")
+    index = place / "MEMORY.md"
+
+    def edit() -> None:
+        index.write_bytes(index.read_bytes() + b"a line of a hand\n")
+
+    at_step("rename", "A.md", lambda: at_step("fsync", ".tmp-", edit))
+    with pytest.raises(PonyError, match=r"halfway: A\.md done, MEMORY\.md not .*another program"):
+        store.replace("A", description="new")
+    assert index.read_text().endswith("a line of a hand\n")
+    state = store.read()
+    assert drift(state.parsed_index, state.entries.values()).stale_lines == ("A.md",)
+    store.repair()
+    assert "— new\n" in index.read_text() and index.read_text().endswith("a line of a hand\n")
+
+
+def test_a_writer_whose_lock_was_cleared_stops_before_it_changes_anything(
+    place: Path, at_step: Callable[[str, str, Callable[[], object]], None]
+) -> None:
+    store = filled(place, "A", "B")
+    index = place / "MEMORY.md"
+    stale = index.read_bytes().replace(b"text of", b"words of")
+    index.write_bytes(stale)
+    before = files(place)
+    for write in (
+        lambda: store.replace("A", "x"),
+        lambda: store.add("C", "x"),
+        lambda: store.rename("A", "C"),
+        lambda: store.remove("A"),
+        store.rebuild_index,
+    ):
+        at_step("mkdir", ".tmp-", (place / ".lock").unlink)
+        with pytest.raises(Conflict, match="cleared by someone else"):
+            write()
+        assert files(place) == before
 
 
 def test_a_file_that_keeps_changing_is_a_conflict_and_stays(place: Path) -> None:

@@ -63,9 +63,9 @@ class Seen:
         )
         return cls(root, state, stamps)
 
-    def still(self, changes: tuple[FileChange, ...]) -> bool:
-        """Whether the files that ``changes`` speak of are as they were seen."""
-        return all(_stamp(self.root, made.file) == self.stamps.get(made.file) for made in changes)
+    def changed(self, changes: tuple[FileChange, ...]) -> str | None:
+        """The first file of ``changes`` that is not as it was seen."""
+        return next((made.file for made in changes if _stamp(self.root, made.file) != self.stamps.get(made.file)), None)
 
 
 def _stamp(root: Root, file: str) -> Stamp | None:

@@ -79,6 +79,10 @@ class Written:
         return f"project/{self.file}"
 
 
+class _ChangedMeanwhile(Conflict):
+    """A file is no longer what was decided on. If nothing was written yet, all is decided anew."""
+
+
 def timestamp() -> str:
     """Now, in UTC with milliseconds, as `modified` is written."""
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
@@ -222,9 +226,12 @@ class EntryStore:
                 if backup:
                     files = dict.fromkeys([*(made.file for made in change.files), INDEX_FILE])
                     kept = backup_before_write(root, op, files, self._settings.backups_kept)
-                if not seen.still(change.files):
+                if seen.changed(change.files) is not None:
                     continue
-                self._apply(lock, seen, change)
+                try:
+                    self._apply(lock, seen, change)
+                except _ChangedMeanwhile:
+                    continue
                 return self._written(change, seen.state, kept, *self._recorded(root, change, kept))
             raise Conflict(
                 "the files of this write kept changing while it was made; nothing was written",
@@ -250,12 +257,13 @@ class EntryStore:
 
     def _apply(self, lock: FileLock, seen: Seen, change: Change) -> None:
         done: list[str] = []
-        for made in change.files:
+        for number, made in enumerate(change.files):
 
-            def check(made: FileChange = made) -> None:
+            def check(left: tuple[FileChange, ...] = change.files[number:]) -> None:
                 lock.check_owned()
-                if not seen.still((made,)):
-                    raise Conflict(f"{printable(made.file)} was changed by another program at the same moment")
+                changed = seen.changed(left)
+                if changed is not None:
+                    raise _ChangedMeanwhile(f"{printable(changed)} was changed by another program at that moment")
 
             try:
                 if made.after is None:
