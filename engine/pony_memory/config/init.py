@@ -11,7 +11,7 @@ from pony_memory.config.rules import MODEL, Wrong
 from pony_memory.config.schema import BUILTIN_MODEL
 from pony_memory.errors import Conflict, InvalidRequest, NotFound, Unavailable
 from pony_memory.files.boundary import Root, RootSpec, printable
-from pony_memory.scopes.scopes import home_of
+from pony_memory.scopes.place import home_of
 
 
 @dataclass(frozen=True, slots=True)

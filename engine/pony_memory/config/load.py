@@ -16,11 +16,10 @@ from pony_memory.config.settings import (
     suggestion,
 )
 from pony_memory.config.source import Source
-from pony_memory.config.trust import Standing, standing_of
 from pony_memory.errors import UnsafeFile
 from pony_memory.files.boundary import printable
 from pony_memory.notices import Notice
-from pony_memory.scopes.scopes import home_of
+from pony_memory.scopes.place import home_of
 
 __all__ = ["Config", "load_config"]
 
@@ -79,6 +78,8 @@ def _trusted_workspace_file(workspace: str, environ: Mapping[str, str], notices:
         return None
     if found is None:
         return None
+    from pony_memory.config.trust import Standing, standing_of  # noqa: PLC0415
+
     match standing_of(found, environ, notices):
         case Standing.TRUSTED:
             return found

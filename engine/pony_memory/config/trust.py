@@ -17,7 +17,7 @@ from pony_memory.config.source import Source
 from pony_memory.errors import Conflict, Misconfigured, NotFound, Unavailable, UnsafeFile
 from pony_memory.files.boundary import Root, RootSpec, printable
 from pony_memory.notices import Notice
-from pony_memory.scopes.scopes import home_of
+from pony_memory.scopes.place import home_of
 
 FILE_NAME: Final = "trust.json"
 LOCK_NAME: Final = ".trust.lock"

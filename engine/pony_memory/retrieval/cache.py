@@ -23,7 +23,7 @@ from pony_memory.retrieval.inventory import (
 )
 from pony_memory.retrieval.snapshot import LoadedFile, MemoryQuerySnapshot
 from pony_memory.retrieval.tombstones import find_tombstones
-from pony_memory.scopes.scopes import Scope
+from pony_memory.scopes.place import Scope
 
 #: With more changed documents than this share of the store, building the index anew is cheaper.
 _REBUILD_SHARE: Final = 0.25

@@ -12,7 +12,7 @@ from pony_memory.canonical import AGENT_NOTES_FILE, NOTES_DIRECTORY, CanonicalPa
 from pony_memory.errors import NotFound, UnsafeFile
 from pony_memory.files.boundary import Parts, Root, Stamp, shown_parts
 from pony_memory.limits import SCAN_MAX_BYTES, SCAN_MAX_FILES
-from pony_memory.scopes.scopes import Scope
+from pony_memory.scopes.place import Scope
 
 Signature = tuple[object, ...]
 

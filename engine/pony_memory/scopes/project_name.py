@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -67,5 +66,7 @@ def directory_name(key: str) -> str:
     encoded = name.encode()
     if len(encoded) <= PROJECT_NAME_MAX_BYTES:
         return name or "root"
+    import hashlib  # noqa: PLC0415
+
     cut = encoded[:PROJECT_NAME_CUT_BYTES].decode(errors="ignore")
     return f"{cut}__{hashlib.sha256(key.encode()).hexdigest()[:8]}"
