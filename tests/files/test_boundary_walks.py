@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pony_memory.files.boundary import Walk
 from pony_memory.files.walk import WALK_MAX_DEPTH, WALK_MAX_NAMES
-from support.files import users_root
+from support.files import fast_directory, users_root
 
 _SEGMENTS = st.text(alphabet="ab.-/ 0é_~A", min_size=1, max_size=6).filter(
     lambda name: "/" not in name and not name.startswith(".")
@@ -125,13 +125,12 @@ def test_the_bound_on_depth_leaves_the_rest_and_is_told(tmp_path: Path) -> None:
 
 
 def test_a_directory_of_a_hundred_thousand_names_is_bounded() -> None:
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # so many names take a disk long to make
-    with tempfile.TemporaryDirectory(dir=memory) as place:
+    with fast_directory() as place:
         descriptor = os.open(place, os.O_RDONLY)
         for number in range(WALK_MAX_NAMES + 1):
             os.symlink("x", f"{number}.md", dir_fd=descriptor)
         os.close(descriptor)
-        root = users_root(Path(place))
+        root = users_root(place)
         walk = root.walk()
         assert not walk.complete and walk.cut == ((),)
         assert walk.seen == WALK_MAX_NAMES == len(walk.skipped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,14 @@ def reason_for(root: Root, *parts: str) -> str:
         root.read(parts)
     assert refused.value.message.isprintable()
     return refused.value.reason
+
+
+@contextmanager
+def fast_directory() -> Iterator[Path]:
+    """A directory in memory where the system has one: for tests that change names many thousands of times."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as place:
+        yield Path(os.path.realpath(place))
 
 
 @contextmanager
