@@ -13,6 +13,7 @@ ENGINE = Path(__file__).parents[2] / "engine" / "pony_memory"
 #: Every place that may open a file, and what for.
 MAY_OPEN = {
     "files",  # the boundary itself, locks, whole writes
+    "writes/trees.py",  # opens directories of ours, never files
     "recall/journal.py",  # follows the journal by its descriptor, through rotation
 }
 OPENING_NAMES = {"open"}

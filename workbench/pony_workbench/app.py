@@ -29,7 +29,7 @@ from pony_workbench.panes.reader import ReaderPane
 from pony_workbench.panes.scopes import ScopesPane
 from pony_workbench.panes.search import SearchPane
 from pony_workbench.panes.status import StatusPane
-from pony_workbench.text_safety import visible, visible_line
+from pony_workbench.text_safety import fit, visible, visible_line
 from pony_workbench.watching import POLL_SECONDS, DiskWatcher
 from pony_workbench.widgets.pane import Pane
 
@@ -155,13 +155,16 @@ class WorkbenchApp(App[None]):
     def _show_bar(self) -> None:
         from rich.text import Text  # noqa: PLC0415
 
+        wide = self.size.width >= WIDE_COLUMNS
         place = os.path.basename(self.memory.scopes.workspace) or self.memory.scopes.workspace
-        text = Text.assemble((" pony-memory ", "bold"), (f" {visible_line(place)} ", "bold"), no_wrap=True)
+        text = Text.assemble((" pony-memory ", "bold"), f" {fit(visible_line(place), 24)} ", no_wrap=True)
         if self.demo:
-            text.append(" demo: a copy, nothing of yours ", "italic")
+            text.append(" demo: a copy, nothing of yours " if wide else " demo ", "italic")
         for number, name in enumerate(PANES, 1):
-            shown = name in (self.current, self.middle if self.size.width >= WIDE_COLUMNS else "")
-            text.append(f"  {number} {name}", "bold underline" if name == self.current else "" if shown else "dim")
+            current = name == self.current
+            label = f"{number} {name}" if wide or current else f"{number} {name[:6]}"
+            seen = wide and (name == self.middle or name in _ALWAYS_WHEN_WIDE)
+            text.append(" " if not wide else "  ").append(label, "bold underline" if current else "" if seen else "dim")
         self.screen_stack[0].query_one("#bar", Static).update(text)
 
     def action_show_pane(self, name: str) -> None:
