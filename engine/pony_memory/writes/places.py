@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from pony_memory.canonical import ScopeName
-from pony_memory.errors import PonyError
-from pony_memory.files.atomic import ensure_private_path
+from pony_memory.errors import PonyError, Unavailable
+from pony_memory.files.atomic import create_root, ensure_private_path, remove_leftovers
 from pony_memory.files.boundary import Root, RootSpec, printable
 from pony_memory.files.flock import flocked
 from pony_memory.limits import LOCK_TIMEOUT_MS
+from pony_memory.scopes.place import Scopes, home_of
 
 AGENT_NOTES_LOCK: Final = ".agent_notes.lock"
 _STATE_NAME_CHARS: Final = 16
@@ -52,6 +53,25 @@ class Place:
         return cls(scope, root, records)
 
 
+def place_of(scopes: Scopes, name: ScopeName, environ: Mapping[str, str], *, create: bool = False) -> Place | None:
+    """The place of a scope; ``None`` where nothing is on the disk yet, unless ``create``.
+
+    Raises :class:`Unavailable` for a scope that is not here, and where ``$HOME`` is not set: records have no place
+    then, and what cannot be backed up is not written.
+    """
+    spec = scopes.get(name).spec
+    with disk_errors(f"the directory of the scope {name} cannot be made"):
+        root = create_root(spec) if create else Root.resolve(spec)
+    if root is None:
+        return None
+    if name == "project":
+        return Place.of_store(root)
+    home = home_of(environ)
+    if home is None:
+        raise Unavailable("backups and history of notes are kept below ~/.pony/state, and $HOME is not set")
+    return Place.of_notes(name, root, home)
+
+
 def state_path(home: str, root: Root) -> str:
     """The directory of a notes scope's records, which may not exist yet."""
     digest = hashlib.sha256(os.fsencode(root.path)).hexdigest()
@@ -81,16 +101,13 @@ def exclusive(place: Place, op: str, *, timeout_ms: int = LOCK_TIMEOUT_MS) -> It
             yield lock.check_owned
         return
 
-    def same_root() -> None:
-        with place.files.open_dir():
-            pass
-
     with (
         place.files.open_dir() as directory,
         flocked(directory, AGENT_NOTES_LOCK, what=f"the notes in {place.files.path}", timeout_ms=timeout_ms),
     ):
-        same_root()
-        yield same_root
+        place.files.check()
+        remove_leftovers(directory)
+        yield place.files.check
 
 
 @contextmanager

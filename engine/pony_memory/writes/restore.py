@@ -154,7 +154,7 @@ def _steps_by_backups(place: Place, identifier: str, contents: Mapping[Parts, by
 def _restore(
     place: Place, steps: tuple[_Step, ...], source: _Source, *, actor: Actor, keep: int, timeout_ms: int
 ) -> Restored:
-    with exclusive(place, "restore", timeout_ms=timeout_ms) as check, disk_errors("the restore could not be made"):
+    with disk_errors("the restore could not be made"), exclusive(place, "restore", timeout_ms=timeout_ms) as check:
         edits, conflicts = _judged(place, steps)
         if place.scope == "project":
             edits += _index_edit(place, steps, tuple(edits), bool(conflicts))
