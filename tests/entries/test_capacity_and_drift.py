@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pony_memory.entries.capacity import capacity
+from pony_memory.entries.capacity import capacity, capacity_notices
 from pony_memory.entries.drift import Drift, drift
 from pony_memory.entries.entry import Entry
 from pony_memory.entries.index import Index
@@ -58,6 +58,26 @@ def test_headroom_is_told_from_80_percent_of_the_lines(lines: int, told: bool) -
 @pytest.mark.parametrize(("size", "told"), [(20_479, False), (20_480, True)])
 def test_headroom_is_told_from_80_percent_of_the_bytes(size: int, told: bool) -> None:
     assert capacity(Index.parse(b"x" * size)).headroom is told
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (3, "1 memory falls outside and is not loaded: 2"),
+        (5, "3 memories fall outside and are not loaded: 2, 3, 4"),
+        (20, "18 memories fall outside and are not loaded: 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 8 more"),
+    ],
+)
+def test_the_warning_names_what_falls_outside(names: int, said: str) -> None:
+    (notice,) = capacity_notices(capacity(index(*map(str, range(names)), heading=""), max_lines=2))
+    assert (notice.code, notice.message.endswith(f"The write succeeded; {said}")) == ("over_capacity", True)
+    assert f"{names}/2 lines" in notice.message
+
+
+def test_hand_written_lines_alone_may_be_outside() -> None:
+    found = capacity(Index.parse("- [a](a.md) — d\n# one\n# two\n".encode()), max_lines=2)
+    (notice,) = capacity_notices(found)
+    assert notice.message.endswith("what is outside are hand-written lines")
 
 
 def test_entries_without_a_line_are_named_in_every_store() -> None:

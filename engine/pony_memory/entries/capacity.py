@@ -57,12 +57,14 @@ def capacity_notices(found: Capacity) -> tuple[Notice, ...]:
     if found.over:
         named = ", ".join(found.outside[:NAMED_IN_A_WARNING])
         more = len(found.outside) - NAMED_IN_A_WARNING
-        outside = (
-            f"{len(found.outside):,} memories fall outside and are not loaded: {named}"
-            + (f" and {more:,} more" if more > 0 else "")
-            if found.outside
-            else "what is outside are hand-written lines"
-        )
+        count = len(found.outside)
+        if count == 0:
+            outside = "what is outside are hand-written lines"
+        elif count == 1:
+            outside = f"1 memory falls outside and is not loaded: {named}"
+        else:
+            rest = f" and {more:,} more" if more > 0 else ""
+            outside = f"{count:,} memories fall outside and are not loaded: {named}{rest}"
         return (
             Notice(
                 "over_capacity",
