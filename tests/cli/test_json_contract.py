@@ -104,7 +104,7 @@ def test_search_explain(filled):
                 "path": "user/notes/bee.md",
                 "scope": "user",
                 "kind": "note",
-                "score": round(data["hits"][0]["score"] * 0.4, 6),
+                "score": pytest.approx(data["hits"][0]["score"] * 0.4, abs=1e-5),
                 "normalized": 0.4,
                 "snippets": [],
                 "via": {"name": "bee", "from": "user/notes/a.md"},
