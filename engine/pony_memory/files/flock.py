@@ -11,7 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from pony_memory.errors import Locked, PonyError, UnsafeFile
@@ -60,6 +60,9 @@ def _open(dir_fd: int, name: str) -> int:
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
         _refuse(status, name)
+    if stat.S_IMODE(status.st_mode) != OWNER_FILE_MODE:
+        with suppress(PermissionError):  # another user's, in a directory that is shared
+            syscalls.chmod(descriptor, OWNER_FILE_MODE, name)
     return descriptor
 
 

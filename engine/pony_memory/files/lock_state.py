@@ -205,9 +205,10 @@ def _fate(holder: Holder) -> tuple[bool, str]:
             return _fate_of_other_boot(holder, same_machine=bool(holder.machine_id and here.machine_id))
         if holder.pid_namespace != here.pid_namespace:
             return False, "it runs in another container, if it still runs"
+    # Asked first: should the process end between the two questions, the second one finds that out.
+    token = machine.start_token(holder.pid) if holder.start_token else None
     if not machine.process_exists(holder.pid):
         return True, "there is no such process any more"
-    token = machine.start_token(holder.pid) if holder.start_token else None
     if holder.start_token is None or token is None or not machine.comparable(holder.start_token, token):
         return False, "a process with its number runs"
     if holder.start_token != token:

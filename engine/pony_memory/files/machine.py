@@ -48,15 +48,14 @@ def here() -> Here:
 
 def process_exists(pid: int) -> bool:
     """Whether a process ``pid`` runs in this PID namespace. One that is dead and not yet reaped does not."""
-    if not 0 < pid <= _MAX_PID:
+    if not _has_number(pid):
         return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
+    if not _PROC:
         return True
-    return not _is_zombie(pid)
+    fields = _stat_fields(pid)
+    if fields is None:  # reaped since the question before, or hidden from this user
+        return _has_number(pid)
+    return not _is_dead(pid, fields)
 
 
 def start_token(pid: int) -> str | None:
@@ -102,9 +101,21 @@ def _pid_namespace() -> str | None:
     return _link("/proc/self/ns/pid") if _PROC else None
 
 
-def _is_zombie(pid: int) -> bool:
-    fields = _stat_fields(pid) if _PROC else None
-    if fields is None or fields[0] not in ("Z", "X"):
+def _has_number(pid: int) -> bool:
+    """Whether the system knows the number, be it of the living or of the unreaped."""
+    if not 0 < pid <= _MAX_PID:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _is_dead(pid: int, fields: list[str]) -> bool:
+    if fields[0] not in ("Z", "X", "x"):
         return False
     try:  # a leader that ended before its threads looks dead while they still run
         return len(os.listdir(f"/proc/{pid}/task")) <= 1
