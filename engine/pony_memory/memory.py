@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from pony_memory.canonical import NOTES_SCOPES, SCOPE_NAMES, CanonicalPath, ScopeName
 from pony_memory.config.load import Config, load_config
@@ -36,8 +37,14 @@ from pony_memory.retrieval.cache import SnapshotCache
 from pony_memory.retrieval.inventory import DEFAULT_LIMITS, ScanLimits
 from pony_memory.retrieval.search import SearchResult
 from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
-from pony_memory.scopes.scopes import Scope, Scopes, resolve_scopes
+from pony_memory.scopes.place import Scope, Scopes, home_of
+from pony_memory.scopes.scopes import resolve_scopes
 from pony_memory.scopes.workspace import discover_workspace
+
+if TYPE_CHECKING:
+    from pony_memory.entries.store import EntryStore
+    from pony_memory.writes.agent_notes_store import AgentNotesStore
+    from pony_memory.writes.history import Actor
 
 
 class Memory:
@@ -205,6 +212,41 @@ class Memory:
         if root is None:
             return Unlocked(removed=False, holder=None)
         return unlock(root, seen, force_live=force_live)
+
+    def entry_store(self, actor: Actor) -> EntryStore:
+        """The write side of the project's entries, for ``actor``. Raises :class:`Disabled` or :class:`Unavailable`."""
+        from pony_memory.entries.store import EntryStore, StoreSettings  # noqa: PLC0415 - reading needs none of it
+
+        self._require_entries()
+        settings = StoreSettings(
+            self.config.mem_index_max_lines,
+            self.config.mem_index_max_bytes,
+            self.config.lock.timeout_ms,
+            self.config.lock.snapshot_keep,
+        )
+        spec = self.scopes.get("project").spec
+        return EntryStore(spec, actor=actor, settings=settings, environ=self.environ)
+
+    def agent_notes(self) -> AgentNotesStore:
+        """The write side of the Agent Notes, for a person; agents bring their own book of grants."""
+        from pony_memory.writes.agent_notes_store import AgentNotesStore  # noqa: PLC0415 - reading needs none of it
+
+        return AgentNotesStore(
+            self.scopes,
+            environ=self.environ,
+            keep=self.config.lock.snapshot_keep,
+            timeout_ms=self.config.lock.timeout_ms,
+        )
+
+    def records(self, scope: ScopeName) -> Root | None:
+        """Where the scope's backups and history are, for reading; ``None`` before its first write."""
+        from pony_memory.writes.places import records_of_notes  # noqa: PLC0415 - reading needs none of it
+
+        root = Root.resolve(self.scopes.get(scope).spec)
+        home = home_of(self.environ)
+        if root is None or scope == "project":
+            return root
+        return records_of_notes(home, root) if home is not None else None
 
     def _open_scopes(self) -> tuple[Scope, ...]:
         if self.config.enabled:

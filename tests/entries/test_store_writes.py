@@ -371,7 +371,7 @@ def test_over_capacity_the_write_succeeds_and_says_what_falls_outside(place: Pat
     (warning,) = written.warnings
     assert warning.code == "over_capacity"
     assert "5/4 lines" in warning.message and "1 memory falls outside" in warning.message
-    assert warning.message.endswith(": D") and warning.hint is not None and "dream plan" in warning.hint
+    assert warning.message.endswith(": D") and warning.hint is not None and "Merge or remove" in warning.hint
     assert written.capacity.outside == ("D",)
 
 

@@ -14,6 +14,7 @@ ENGINE = Path(__file__).parents[2] / "engine" / "pony_memory"
 MAY_OPEN = {
     "files",  # the boundary itself, locks, whole writes
     "writes/trees.py",  # opens directories of ours, never files
+    "writes/user_notes.py",  # opens the directory of an editing copy
     "recall/journal.py",  # follows the journal by its descriptor, through rotation
 }
 OPENING_NAMES = {"open"}

@@ -69,7 +69,7 @@ def capacity_notices(found: Capacity) -> tuple[Notice, ...]:
             Notice(
                 "over_capacity",
                 f"the index is over its limit ({figures}). The write succeeded; {outside}",
-                "Merge or remove entries, shorten descriptions, or let `pony-memory dream plan` propose what to merge.",
+                "Merge or remove entries, or shorten descriptions; `pony-memory status` names what falls outside.",
             ),
         )
     if found.headroom:
@@ -78,7 +78,7 @@ def capacity_notices(found: Capacity) -> tuple[Notice, ...]:
             Notice(
                 "headroom",
                 f"the index has room for {left} ({figures})",
-                "Merge or remove entries before it is full; `pony-memory dream plan` proposes what to merge.",
+                "Merge or remove entries before it is full.",
             ),
         )
     return ()

@@ -35,6 +35,12 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("status", "Show capacity, drift, the lock, and what is left out."),
     "doctor": ("doctor", "Check that every file can be read safely."),
     "unlock": ("unlock", "Clear the .lock of a process that is gone."),
+    "save": ("save", "Append a note to the Agent Notes."),
+    "repair": ("repair", "Mend the drift between index and entries."),
+    "history": ("history", "Show who changed what, when, from what; take a write back."),
+    "backups": ("backups", "List backups, look into one, restore from it."),
+    "init": ("init", "Write a first configuration."),
+    "trust": ("trust", "Trust the workspace's configuration as it is now."),
     "tui": ("tui", "Open the workbench."),
     "completion": ("completion", "Print the shell's completion script."),
 }

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pony_memory.entries.entry import Entry
+    from pony_memory.entries.store import Written
     from pony_memory.files.lock_state import Holder, LockState
     from pony_memory.paging import Page
     from pony_memory.reports.doctor import Doctor
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pony_memory.reports.review import Review
     from pony_memory.reports.status import Status
     from pony_memory.retrieval.search import SearchResult
+    from pony_memory.writes.backups import Backup
+    from pony_memory.writes.history import Event
+    from pony_memory.writes.restore import Restored
 
 
 def files(rows: Iterable[FileRow]) -> dict[str, Any]:
@@ -158,4 +162,48 @@ def doctor(found: Doctor) -> dict[str, Any]:
             for check in found.checks
         ],
         "advice": [{"path": item.path, "kind": item.kind, "message": item.message} for item in found.advice],
+    }
+
+
+def written(done: Written) -> dict[str, Any]:
+    return {
+        "name": done.name,
+        "file": done.file,
+        "path": done.path,
+        "created": done.created,
+        "modified": done.modified,
+    }
+
+
+def backups(found: Iterable[Backup]) -> dict[str, Any]:
+    return {
+        "backups": [
+            {"id": backup.id, "label": backup.label, "time": backup.time, "files": list(backup.files)}
+            for backup in found
+        ]
+    }
+
+
+def events(found: Iterable[Event]) -> dict[str, Any]:
+    return {
+        "events": [
+            {
+                "n": event.n,
+                "time": event.time,
+                "who": event.who,
+                "action": event.action,
+                "path": str(event.path),
+                "before": event.before,
+                "after": event.after,
+            }
+            for event in found
+        ]
+    }
+
+
+def restored(done: Restored) -> dict[str, Any]:
+    return {
+        "restored": [str(path) for path in done.restored],
+        "conflicts": [{"path": str(item.path), "reason": item.reason} for item in done.conflicts],
+        "backup": done.backup,
     }
