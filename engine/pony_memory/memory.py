@@ -43,6 +43,8 @@ from pony_memory.scopes.workspace import discover_workspace
 
 if TYPE_CHECKING:
     from pony_memory.entries.store import EntryStore
+    from pony_memory.recall.deciding import Recalled
+    from pony_memory.recall.journal import JournalPlace
     from pony_memory.writes.agent_notes_store import AgentNotesStore
     from pony_memory.writes.history import Actor
 
@@ -212,6 +214,42 @@ class Memory:
         if root is None:
             return Unlocked(removed=False, holder=None)
         return unlock(root, seen, force_live=force_live)
+
+    def recall(
+        self,
+        prompt: str,
+        *,
+        goal: str = "",
+        files: Iterable[str] = (),
+        session: str = "",
+        record: bool = False,
+    ) -> Recalled:
+        """What would go into the prompt of a turn, and why not the rest (SPEC §7); ``record`` makes it count."""
+        from pony_memory.recall.deciding import decide  # noqa: PLC0415 - the other readings need none of it
+        from pony_memory.recall.recall import RecallQuery  # noqa: PLC0415 - as above
+
+        return decide(
+            self.snapshot(),
+            RecallQuery(prompt, goal, tuple(files)),
+            config=self.config,
+            environ=self.environ,
+            journal=self.journal_place(),
+            session=session,
+            record=record,
+        )
+
+    def journal_place(self) -> JournalPlace | None:
+        """Where the recall journal is; ``None`` without a home or a project. An explicit store goes by its path."""
+        from pony_memory.recall.journal import JournalPlace  # noqa: PLC0415 - the other readings need none of it
+        from pony_memory.scopes.project_name import directory_name  # noqa: PLC0415 - as above
+
+        home = home_of(self.environ)
+        project = self.scopes.project
+        if home is None or project is None:
+            return None
+        if project.kind == "explicit":
+            return JournalPlace.of(home, "local", directory_name(project.path))
+        return JournalPlace.of(home, project.kind, project.name)
 
     def entry_store(self, actor: Actor) -> EntryStore:
         """The write side of the project's entries, for ``actor``. Raises :class:`Disabled` or :class:`Unavailable`."""

@@ -114,6 +114,11 @@ class Bm25Index:
                 scores[number] = get(number, 0.0) + factor * frequency / (frequency + norms[number])
         return scores
 
+    def norm_of(self, length: int) -> float:
+        """k1·(1 − b + b·len/avglen) for a document of ``length`` tokens, in the index or not."""
+        share = length / self.average_length if self.average_length else 0.0
+        return BM25_K1 * (1.0 - BM25_B + BM25_B * share)
+
     def _norm(self) -> dict[int, float]:
         # Computed at the first search: it depends on the average length, so every change of the store changes it.
         norms = self._norms

@@ -30,6 +30,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "list": ("list", "List every file of every scope, and why one is not read."),
     "show": ("show", "Show a memory, page by page."),
     "search": ("search", "Search the memories; best first, with scores and snippets."),
+    "recall": ("recall", "Show what would go into a prompt, and why not the rest."),
+    "watch": ("watch", "Follow recall decisions as they are made."),
     "review": ("review", "Show the Agent Notes, block by block."),
     "entry": ("entry", "List and change the project's entries."),
     "status": ("status", "Show capacity, drift, the lock, and what is left out."),

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pony_memory.entries.store import Written
     from pony_memory.files.lock_state import Holder, LockState
     from pony_memory.paging import Page
+    from pony_memory.recall.decisions import Recall
+    from pony_memory.recall.journal import JournalRecord
     from pony_memory.reports.doctor import Doctor
     from pony_memory.reports.listing import FileRow
     from pony_memory.reports.review import Review
@@ -206,4 +208,51 @@ def restored(done: Restored) -> dict[str, Any]:
         "restored": [str(path) for path in done.restored],
         "conflicts": [{"path": str(item.path), "reason": item.reason} for item in done.conflicts],
         "backup": done.backup,
+    }
+
+
+def recall(made: Recall) -> dict[str, Any]:
+    return {
+        "query": made.query,
+        "decisions": [
+            {
+                "path": decision.path,
+                "rank": decision.rank,
+                "score": decision.score,
+                "normalized": decision.normalized,
+                "verdict": decision.verdict.value,
+                "tokens": decision.tokens,
+                "terms": list(decision.terms),
+            }
+            for decision in made.decisions
+        ],
+        "context": made.context,
+        "tokens": made.tokens,
+    }
+
+
+def journal_record(record: JournalRecord) -> dict[str, Any]:
+    return {
+        "source": record.source,
+        "time": record.time,
+        "session": record.session,
+        "pid": record.pid,
+        "query": record.query,
+        "threshold": record.threshold,
+        "best": record.best,
+        "tokens": record.tokens,
+        "candidates": [
+            {
+                "path": item.path,
+                "rank": item.rank,
+                "score": item.score,
+                "normalized": item.normalized,
+                "verdict": item.verdict,
+                "tokens": item.tokens,
+                "terms": list(item.terms),
+                "lines": list(item.lines) if item.lines is not None else None,
+            }
+            for item in record.candidates
+        ],
+        "rest": record.rest,
     }
