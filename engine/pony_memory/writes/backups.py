@@ -164,7 +164,12 @@ def _recognised(identifier: str) -> bool:
 def _described(root: Root, identifier: str) -> Backup | None:
     if not _recognised(identifier):
         return None
-    files = tuple("/".join(parts) for parts in trees.files_below(root, (BACKUPS_DIRECTORY, identifier)))
+    files = tuple(
+        "/".join(parts)
+        for parts in trees.files_below(root, (BACKUPS_DIRECTORY, identifier))
+        # A purge that was killed while it changed a copy leaves one beside it.
+        if not parts[-1].startswith(TEMPORARY_PREFIX)
+    )
     matched = _ID.fullmatch(identifier)
     if matched is None:
         return Backup(identifier, "migrate", "", files)

@@ -139,19 +139,26 @@ def sha256_of(data: bytes | None) -> str | None:
 
 
 def record(
-    root: Root, event: WriteEvent, before: bytes | None, after: bytes | None, *, others: Sequence[Edit] = ()
+    root: Root,
+    event: WriteEvent,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    others: Sequence[Edit] = (),
+    keep_texts: bool = True,
 ) -> int:
     """Append one event to the history in ``root``; returns its number.
 
     ``before`` and ``after`` are those of ``event.path``; ``others`` are further files of the same write (the old file
     of a rename, the index). Texts of the index are not kept: its lines can be told from the entries, and 25 KiB a
-    write would push out the memories. Raises :class:`PonyError` (``history_failed``) when the disk refuses.
+    write would push out the memories. ``keep_texts=False`` keeps none (a purge). Raises :class:`PonyError`
+    (``history_failed``) when the disk refuses.
     """
     edits = (Edit(event.path, before, after), *others)
     try:
         with root.open_dir() as directory:
             for edit in edits:
-                if edit.before is not None and not edit.path.is_index:
+                if keep_texts and edit.before is not None and not edit.path.is_index:
                     _keep_text(directory, edit.before)
             last = _last_number(root)
             line = json.dumps(_as_json(last + 1, event, edits), ensure_ascii=False, separators=(",", ":"))
@@ -164,10 +171,10 @@ def record(
     return last + 1
 
 
-def recorded(root: Root, event: WriteEvent, edits: Sequence[Edit]) -> tuple[Notice, ...]:
+def recorded(root: Root, event: WriteEvent, edits: Sequence[Edit], *, keep_texts: bool = True) -> tuple[Notice, ...]:
     """:func:`record` for a write that has been made: it stands, so a history that fails is a notice, not an error."""
     try:
-        record(root, event, edits[0].before, edits[0].after, others=edits[1:])
+        record(root, event, edits[0].before, edits[0].after, others=edits[1:], keep_texts=keep_texts)
     except PonyError as error:
         return (Notice(error.code, f"the write was made, but {error.message}"),)
     return ()
