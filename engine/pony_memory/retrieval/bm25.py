@@ -17,6 +17,8 @@ from pony_memory.limits import BM25_B, BM25_K1
 Postings = tuple[list[int], list[int]]
 
 _EMPTY: Postings = ([], [])
+#: Scores are added up in a list when the postings are at least this share of the documents (1 in 4).
+_DENSE_FACTOR = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Bm25Index:
         self.documents = len(lengths)
         total = sum(lengths.values())
         self.average_length = total / len(lengths) if lengths else 0.0
-        self._norms: dict[int, float] | None = None
+        self._norms: list[float] | None = None
 
     @classmethod
     def build(cls, documents: Sequence[Weighed]) -> Bm25Index:
@@ -99,32 +101,40 @@ class Bm25Index:
 
     def scores(self, terms: Iterable[tuple[Postings, float]]) -> dict[int, float]:
         """Document number → score, for the documents that hold any of the terms, given as (postings, idf)."""
+        terms = list(terms)
         norms = self._norm()
+        if len(terms) > 1 and _DENSE_FACTOR * sum(len(postings[0]) for postings, _ in terms) > self._next_number:
+            return self._dense_scores(terms, norms)
         scores: dict[int, float] = {}
+        get = scores.get
         for (numbers, frequencies), idf in terms:
             factor = idf * (BM25_K1 + 1.0)
-            if not scores:
-                scores = {
-                    number: factor * frequency / (frequency + norms[number])
-                    for number, frequency in zip(numbers, frequencies, strict=True)
-                }
-                continue
-            get = scores.get
             for number, frequency in zip(numbers, frequencies, strict=True):
                 scores[number] = get(number, 0.0) + factor * frequency / (frequency + norms[number])
         return scores
+
+    def _dense_scores(self, terms: list[tuple[Postings, float]], norms: list[float]) -> dict[int, float]:
+        """The same where many documents are touched: adding in a list is cheaper than in a mapping."""
+        totals = [0.0] * self._next_number
+        for (numbers, frequencies), idf in terms:
+            factor = idf * (BM25_K1 + 1.0)
+            for number, frequency in zip(numbers, frequencies, strict=True):
+                totals[number] += factor * frequency / (frequency + norms[number])
+        return {number: total for number, total in enumerate(totals) if total}
 
     def norm_of(self, length: int) -> float:
         """k1·(1 − b + b·len/avglen) for a document of ``length`` tokens, in the index or not."""
         share = length / self.average_length if self.average_length else 0.0
         return BM25_K1 * (1.0 - BM25_B + BM25_B * share)
 
-    def _norm(self) -> dict[int, float]:
+    def _norm(self) -> list[float]:
         # Computed at the first search: it depends on the average length, so every change of the store changes it.
         norms = self._norms
         if norms is None:
             base = BM25_K1 * (1.0 - BM25_B)
             slope = BM25_K1 * BM25_B / self.average_length if self.average_length else 0.0
-            norms = {number: base + slope * length for number, length in self._lengths.items()}
+            norms = [0.0] * self._next_number
+            for number, length in self._lengths.items():
+                norms[number] = base + slope * length
             self._norms = norms
         return norms

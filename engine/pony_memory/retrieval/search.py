@@ -127,7 +127,7 @@ def search(
         if scopes is None
         else {number: score for number, score in scores.items() if by_number[number].path.scope in scopes}
     )
-    best = heapq.nsmallest(limit, wanted, key=lambda number: (-wanted[number], order[number]))
+    best = _best(wanted, order, limit)
     ranked: list[tuple[float, Document, Via | None, int | None]] = [
         (wanted[number], by_number[number], None, number) for number in best
     ]
@@ -153,6 +153,17 @@ def search(
             ]
         ),
     )
+
+
+def _best(scores: Mapping[int, float], order: Mapping[int, int], limit: int) -> list[int]:
+    """The numbers of the ``limit`` best, ties by canonical path. Only those that tie at the border are compared."""
+    if len(scores) <= limit:
+        found = list(scores)
+    else:
+        least = heapq.nlargest(limit, scores.values())[-1]
+        found = [number for number, score in scores.items() if score >= least]
+    found.sort(key=lambda number: (-scores[number], order[number]))
+    return found[:limit]
 
 
 def explanation(

@@ -12,6 +12,7 @@ from pony_memory.retrieval.tokens import STOP_WORDS, analysed, is_single_cjk, no
 
 #: Lines looked at closely in one hit, and terms looked for. Enough for any note a person wrote; bounds hostile ones.
 _MAX_LINES: Final = 2_000
+_MAX_LINES_A_TERM: Final = 100
 _MAX_TERMS: Final = 64
 _CUT: Final = "…"
 _KEY: Final = re.compile(r"\s*[\w-]+\s*:")
@@ -38,18 +39,19 @@ def snippets(text: str, first_line: int, weights: Mapping[str, float], *, header
         weights = {term: weights[term] for term in heaviest}
     literal = [term for term in weights if is_single_cjk(term) or term in STOP_WORDS]
     lines = text.split("\n")
-    scored: list[tuple[float, int]] = []
+    best: list[int] = []
     for index in _candidates(text, len(lines), weights):
         line = lines[index]
         if index < header_lines:
             line = line.partition(":")[2] if _KEY.match(line) else line
-        score = sum(weights[term] for term in _terms_of(line) if term in weights)
-        if literal:
-            folded = normalised(line).casefold()
-            score += sum(weights[term] for term in literal if term in folded)
-        if score > 0:
-            scored.append((-score, index))
-    best = sorted(index for _, index in sorted(scored)[:SNIPPETS_PER_HIT])
+        # The candidates come likeliest first: the first three that do match are shown.
+        if any(term in weights for term in _terms_of(line)) or (
+            literal and any(term in normalised(line).casefold() for term in literal)
+        ):
+            best.append(index)
+            if len(best) >= SNIPPETS_PER_HIT:
+                break
+    best.sort()
     return tuple([Snippet(first_line + index, _window(lines[index], weights)) for index in best])
 
 
@@ -88,22 +90,25 @@ def _pair_spans(run: str, at: int, weights: Mapping[str, float]) -> Iterator[tup
 
 
 def _candidates(text: str, count: int, weights: Mapping[str, float]) -> list[int]:
-    """Indexes of lines worth a close look: all of a short text, else those in which the root of a term stands."""
-    if count <= 8:
-        return list(range(count))
+    """Indexes of lines worth a close look, likeliest first: those in which roots of the heaviest terms stand."""
     folded = normalised(text).casefold()
-    roots = "|".join(re.escape(_root(term)) for term in weights)
-    found: list[int] = []
-    line = last = 0
-    for match in re.finditer(roots, folded):
-        line += folded.count("\n", last, match.start())
-        last = match.start()
-        if not found or found[-1] != line:
-            found.append(line)
-            if len(found) >= _MAX_LINES:
-                break
-    if found:
-        return found
+    roots: dict[str, float] = {}
+    for term, weight in weights.items():
+        root = _root(term)
+        roots[root] = max(weight, roots.get(root, 0.0))
+    scores: dict[int, float] = {}
+    for root, weight in roots.items():
+        line = last = seen = 0
+        at = folded.find(root)
+        while at >= 0 and seen < _MAX_LINES_A_TERM:
+            line += folded.count("\n", last, at)
+            last = at
+            scores[line] = scores.get(line, 0.0) + weight
+            seen += 1
+            end = folded.find("\n", at)
+            at = folded.find(root, end) if end >= 0 else -1
+    if scores:
+        return sorted(scores, key=lambda line: (-scores[line], line))
     # An identifier may match as a whole that stands in the text with its separators: no root shows that.
     return list(range(min(count, _MAX_LINES)))
 
