@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from support.cli import run_shell
 
 ROOT = Path(__file__).parent.parent

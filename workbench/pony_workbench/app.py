@@ -250,9 +250,6 @@ class WorkbenchApp(App[None]):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A worker that failed in a way nobody thought of is told calmly; the app goes on."""
         if event.state is WorkerState.ERROR:
-            import traceback
-
-            open("/tmp/tb", "w").write("".join(traceback.format_exception(event.worker.error))[-3000:])
             self._looking = False
             self.notify(
                 f"something unexpected happened: {type(event.worker.error).__name__}",
