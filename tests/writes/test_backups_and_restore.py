@@ -343,6 +343,7 @@ def test_a_backup_without_history_reverts_only_what_a_later_backup_vouches_for(h
     without_history(here)
     unknown = restore_backup(here.place("project"), str(backup), actor=ACTOR)
     assert conflicts(unknown) == ["project/A.md"]
+    assert "nothing tells" in unknown.conflicts[0].reason
     shutil.rmtree(here.root("project") / ".backups" / "x", ignore_errors=True)
     backup_before_write(root_of(here), "replace", ["A.md"])
     known = restore_backup(here.place("project"), str(backup), actor=ACTOR)

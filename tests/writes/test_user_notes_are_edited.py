@@ -104,6 +104,7 @@ def test_an_unchanged_copy_writes_nothing(here: Here) -> None:
         (b"one\n", "", b""),
         (b"one\r\ntwo\r\n", "one\r\nzwei\r\n", b"one\r\nzwei\r\n"),
         (b"a\r\nb\nc\r\n", "c\nb\na\n", None),
+        (b"a\rb\n\nc\n", "a\n\nb\n\nc\n", b"a\r\rb\n\nc\n"),
     ],
 )
 def test_what_was_not_edited_keeps_its_bytes(here: Here, data: bytes, edited: str, after: bytes | None) -> None:
@@ -122,7 +123,7 @@ LINES = st.lists(st.tuples(st.text("ab\u4e00 ", max_size=4), st.sampled_from(("\
 
 
 @given(LINES, st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_edit_reads_back_as_it_was_typed(
     tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, str]], data: st.DataObject
 ) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -107,7 +106,7 @@ def _make(root: Root, label: str, contents: Mapping[Parts, bytes], keep: int) ->
             with trees.opened(directory, BACKUPS_DIRECTORY) as backups:
                 trees.remove_leftovers(backups)
                 identifier = _new_id(backups, label)
-                temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+                temporary = f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}"
                 syscalls.mkdir(temporary, backups, OWNER_DIR_MODE)
                 with trees.opened(backups, temporary) as inside:
                     if os.fstat(inside).st_mode & 0o777 != OWNER_DIR_MODE:
@@ -185,7 +184,7 @@ def _prune(backups: int, keep: int) -> None:
     for name in names:
         if name in stay:
             continue
-        temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+        temporary = f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}"
         syscalls.rename(name, temporary, backups)
         trees.remove_tree(backups, temporary)
 

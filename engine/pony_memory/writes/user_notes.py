@@ -210,11 +210,15 @@ def _merged(before: bytes, edited: str) -> tuple[bytes, frozenset[int]]:
         old.pop()  # the empty match behind a last line that has no line end
     new = edited.split("\n")
     usual = Counter(ending for _, ending in old if ending).most_common(1)
-    ending = usual[0][0] if usual else "\n"
+    usual_end = usual[0][0] if usual else "\n"
     stayed = _stayed([content for content, _ in old], new)
     pieces: list[str] = []
+    last_end = ""
     for number, line in enumerate(new[:-1]):
-        pieces += (line, (old[stayed[number]][1] or ending) if number in stayed else ending)
+        end = (old[stayed[number]][1] or usual_end) if number in stayed else usual_end
+        # A CR and the LF of an empty line behind it would read as one line end.
+        last_end = "\r" if last_end == "\r" and not line and end == "\n" else end
+        pieces += (line, last_end)
     pieces.append(new[-1])
     changed = frozenset(number + 1 for number in range(len(new)) if number not in stayed)
     return mark + "".join(pieces).encode(), changed
