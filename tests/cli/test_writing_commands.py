@@ -161,3 +161,34 @@ def test_init_writes_once_and_trust_pins_a_file(place):
     own.write_text('{"recall": {"topK": 4}}')
     document, _ = run_json(place, "status")
     assert [warning["code"] for warning in document["warnings"]] == ["config_changed"]
+
+
+def test_purge_leaves_no_trace_and_says_what_it_cannot_reach(place):
+    planted = "the old passphrase was xyzzy-plugh"
+    ok(place, "entry", "add", "fact", "--content", planted)
+    ok(place, "entry", "replace", "fact", "--content", "nothing to see")
+    ok(place, "save", f"remember {planted}", "--scope", "user", "--yes")
+    assert run(place, "purge", "--matching", planted).returncode == 4
+    data = ok(place, "purge", "--matching", planted, "--yes")
+    assert data["removed"] and data["unreachable"] and not data["failed"]
+    for file in place.root.rglob("*"):
+        assert file.is_dir() or b"xyzzy-plugh" not in file.read_bytes(), file
+    assert ok(place, "purge", "--matching", planted, "--yes")["removed"] == []
+    assert run(place, "purge").returncode == 2
+
+
+def test_recall_explains_each_candidate_and_records_only_when_told(place):
+    place.write("user/notes/deploy.md", "deploy on Tuesday, never on Friday")
+    place.write("user/notes/other.md", "friday lunch")
+    data = ok(place, "recall", "do we deploy on friday?", "--session", "s")
+    assert set(data) == {"query", "decisions", "context", "tokens"}
+    keys = {"path", "rank", "score", "normalized", "verdict", "tokens", "terms"}
+    assert all(set(decision) == keys for decision in data["decisions"])
+    assert data["decisions"][0]["verdict"] == "kept"
+    assert data["decisions"][0]["path"] == "user/notes/deploy.md"
+    assert run(place, "watch", "--once").stdout == ""
+    ok(place, "recall", "do we deploy on friday?", "--session", "s", "--record")
+    (line,) = run(place, "--json", "watch", "--once").stdout.splitlines()
+    assert json.loads(line)["session"] == "s"
+    again = ok(place, "recall", "do we deploy on friday?", "--session", "s")
+    assert again["decisions"][0]["verdict"] == "recent"

@@ -41,6 +41,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "repair": ("repair", "Mend the drift between index and entries."),
     "history": ("history", "Show who changed what, when, from what; take a write back."),
     "backups": ("backups", "List backups, look into one, restore from it."),
+    "purge": ("purge", "Remove a text from every file of ours, for good."),
     "init": ("init", "Write a first configuration."),
     "trust": ("trust", "Trust the workspace's configuration as it is now."),
     "tui": ("tui", "Open the workbench."),
