@@ -164,7 +164,7 @@ def test_init_writes_once_and_trust_pins_a_file(place):
 
 
 def test_purge_leaves_no_trace_and_says_what_it_cannot_reach(place):
-    planted = "the old passphrase was xyzzy-plugh"
+    planted = "the project is called xyzzy-plugh inside"
     ok(place, "entry", "add", "fact", "--content", planted)
     ok(place, "entry", "replace", "fact", "--content", "nothing to see")
     ok(place, "save", f"remember {planted}", "--scope", "user", "--yes")
