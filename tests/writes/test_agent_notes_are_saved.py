@@ -224,7 +224,7 @@ def test_a_note_cannot_forge_a_block(here: Here) -> None:
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_two_saves_are_two_blocks_whatever_they_say(
     tmp_path_factory: pytest.TempPathFactory, one: str, two: str
 ) -> None:
@@ -386,15 +386,15 @@ def test_a_hand_edit_during_the_save_is_kept(here: Here) -> None:
 
 def test_no_save_of_eight_processes_is_lost(here: Here) -> None:
     def work(number: int) -> None:
-        for turn in range(10):
+        for turn in range(6):
             here.store(timeout_ms=60_000).save(f"{number}-{turn}", "workspace", PERSON)
 
     children = [Child(lambda number=number: work(number)) for number in range(8)]
     assert [child.wait() for child in children] == [0] * 8
     found = blocks(here.agent_notes("workspace"))
-    assert sorted(found) == sorted(f"{number}-{turn}" for number in range(8) for turn in range(10))
+    assert sorted(found) == sorted(f"{number}-{turn}" for number in range(8) for turn in range(6))
     events = here.history("workspace").events
-    assert sorted(event.n for event in events) == list(range(1, 81))
+    assert sorted(event.n for event in events) == list(range(1, 49))
     assert not any(event.edited_between for event in events)
 
 

@@ -144,7 +144,7 @@ def test_a_torn_last_line_damages_only_itself(root: Root) -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_bytes_are_read_without_an_error(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     directory = tmp_path_factory.mktemp("random")
     (directory / ".history.jsonl").write_bytes(data)

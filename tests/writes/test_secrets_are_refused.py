@@ -86,6 +86,7 @@ SECRETS: dict[str, str] = {
     "chinese password, full width": "密码：" + "swordfish",
     "chinese password changed": "staging 的密码已经改成了 " + "hunter2",
     "chinese password, word": "服务器的密码是 " + "swordfish。",
+    "chinese password, shortest": "密码是" + "x9yz",
     "chinese phrase": "口令为 " + "opensesame1",
     "api key phrase": "the api key is " + "abcd1234efgh5678",
     "chinese key phrase": "密钥是 " + "abcd1234efgh5678",
@@ -158,7 +159,7 @@ def test_the_refusal_holds_nothing_of_the_secret(kind):
                 str(getattr(error, "__notes__", "")),
             )
         )
-        value = re.findall(r"[!-~]{7,}", secret)[-1].strip("'}\":.{")
+        value = re.findall(r"[!-~]{4,}", secret)[-1].strip("'}\":.{")
         assert value not in told
     else:
         pytest.fail("not refused")

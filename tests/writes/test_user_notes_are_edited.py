@@ -123,7 +123,7 @@ LINES = st.lists(st.tuples(st.text("ab\u4e00 ", max_size=4), st.sampled_from(("\
 
 
 @given(LINES, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_edit_reads_back_as_it_was_typed(
     tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, str]], data: st.DataObject
 ) -> None:

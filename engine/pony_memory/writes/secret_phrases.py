@@ -76,8 +76,8 @@ _ORDINARY_ENDINGS: Final = tuple(
 )
 _TECHNICAL: Final = (
     r"(?:base-?(?:16|32|36|58|62|64|85)(?:url)?|sha-?[0-9]{1,3}|sha3-?[0-9]*|md[245]|argon2(?:id|i|d)?|pbkdf2|bcrypt|scrypt"
-    r"|hmac(?:-?sha-?[0-9]+)?|utf-?(?:8|16)|ascii|(?:rsa|dsa|ec|ecdsa|ed|aes|hs|rs|es|ps|x|curve|secp|p|rc|cha)-?[0-9]{1,5}"
-    r"[a-z0-9]{0,2}|uuid(?:v?[0-9])?|jwt|oauth-?2?|saml2?|oidc|ldap|kerberos|1password|keepass(?:xc|x|2)?|bitwarden"
+    r"|hmac(?:-?sha-?[0-9]+)?|utf-?(?:8|16)|ascii|(?:rsa|dsa)-?[0-9]{3,5}|aes-?(?:128|192|256)|(?:hs|rs|es|ps)(?:256|384|512)|x509|x25519|ed25519|ed448"
+    r"|ecdsa|secp[0-9]{3}[kr]1|p-?(?:256|384|521)|chacha20|uuid(?:v?[0-9])?|jwt|oauth-?2?|saml2?|oidc|ldap|kerberos|1password|keepass(?:xc|x|2)?|bitwarden"
     r"|lastpass|vault|keychain|s3|k8s|ipv[46]|http[0-9]?s?|int(?:8|16|32|64)|v[0-9]+(?:\.[0-9]+)*|[0-9]+fa|fido2?|u2f)"
 )
 _UNITS: Final = (

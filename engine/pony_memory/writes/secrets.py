@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from detect_secrets.plugins.base import RegexBasedDetector
 
 MIN_ENVIRONMENT_SECRET_CHARS: Final = 8
+#: The shortest find there is, 密码是 with four characters: shorter lines need no detectors.
+_MIN_LINE_CHARS: Final = 7
 
 #: Words that make a variable's name a secret's name, compared with the parts between underscores.
 _SECRET_WORDS: Final = words(
@@ -89,6 +91,8 @@ def findings(text: str, *, environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _detected(line: str) -> str:
+    if len(line) < _MIN_LINE_CHARS:
+        return ""
     from pony_memory.writes.secret_plugins import finds  # noqa: PLC0415 - imports detect-secrets
     from pony_memory.writes.secret_prefixes import windows  # noqa: PLC0415
 
