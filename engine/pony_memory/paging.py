@@ -7,7 +7,6 @@ A page ends at the first of 2,000 lines, 50 KiB of UTF-8, or the token budget, a
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from dataclasses import dataclass
@@ -73,18 +72,11 @@ def read_page(
     else:
         position, stop = _range(text, start, end, total)
     cut = _page_end(text, position, stop, max_tokens, counter or BuiltinCounter())
-    shown = text[position:cut]
     first = text.count("\n", 0, position) + 1 if text else 0
-    last = first + shown.rstrip("\n").count("\n") if shown.strip("\n") else first + max(0, shown.count("\n") - 1)
-    return Page(
-        source.path,
-        first,
-        last if text else 0,
-        total,
-        source.sha256,
-        shown,
-        _token(source, cut, stop) if cut < stop else None,
-    )
+    # An LF belongs to the line it ends.
+    last = first + text.count("\n", position, cut - 1) if text else 0
+    continuation = _token(source, cut, stop) if cut < stop else None
+    return Page(source.path, first, last, total, source.sha256, text[position:cut], continuation)
 
 
 def _range(text: str, start: int, end: int | None, total: int) -> tuple[int, int]:
@@ -137,9 +129,11 @@ def _at_line_end(text: str, length: int) -> str:
 
 
 def _token(source: Source, position: int, stop: int) -> str:
-    payload = json.dumps([source.path, position, stop, source.sha256], ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    payload = json.dumps([source.path, position, stop, source.sha256], ensure_ascii=False)
+    return _encoded(payload.encode("utf-8", "surrogatepass"))
+
+
+def _encoded(payload: bytes) -> str:
     return base64.urlsafe_b64encode(_check(payload) + payload).decode("ascii").rstrip("=")
 
 
@@ -159,14 +153,17 @@ def _resume(source: Source, token: str) -> tuple[int, int]:
 
 
 def _decoded(token: str) -> tuple[str, int, int, str]:
+    damaged = BadContinuation("the continuation is damaged", hint=_START_AGAIN)
+    if len(token) > _MAX_TOKEN_CHARS:
+        raise damaged
     try:
-        if len(token) > _MAX_TOKEN_CHARS:
-            raise ValueError
-        data = base64.b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        check, payload = data[:_CHECK_BYTES], data[_CHECK_BYTES:]
-        if check != _check(payload):
-            raise ValueError
-        path, position, stop, sha256 = json.loads(payload.decode("utf-8", "surrogatepass"))
-        return str(path), int(position), int(stop), str(sha256)
-    except (ValueError, TypeError, binascii.Error, RecursionError):
-        raise BadContinuation("the continuation is damaged", hint=_START_AGAIN) from None
+        data = base64.urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
+        payload = data[_CHECK_BYTES:]
+        # Several texts decode to the same bytes; only the one that was given out counts.
+        fields = json.loads(payload.decode("utf-8", "surrogatepass")) if _encoded(payload) == token else None
+    except (ValueError, RecursionError):  # every fault of the base64, the UTF-8 and the JSON is a ValueError
+        raise damaged from None
+    match fields:
+        case [str(path), int(position), int(stop), str(sha256)]:
+            return path, position, stop, sha256
+    raise damaged

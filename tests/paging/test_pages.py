@@ -1,5 +1,8 @@
 """Paging (SPEC §8): joined pages are the source, changes and damage are refused, paging always advances."""
 
+import base64
+import hashlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +50,22 @@ def test_a_budget_smaller_than_a_character_still_advances(text, budget):
     assert "".join(page.text for page in pages(source(text), max_tokens=budget)) == text
 
 
+@given(texts, st.integers(min_value=1, max_value=12))
+def test_each_page_says_which_lines_its_first_and_last_characters_are_in(text, budget):
+    position = 0
+    for page in pages(source(text), max_tokens=budget):
+        stop = position + len(page.text)
+        if text:
+            assert page.start == text.count("\n", 0, position) + 1
+            assert page.end == text.count("\n", 0, stop - 1) + 1
+        position = stop
+
+
+def test_blank_lines_at_the_end_of_a_page_belong_to_it():
+    page = read_page(source("a\n\n\n"))
+    assert (page.start, page.end, page.total_lines) == (1, 3, 3)
+
+
 def test_a_page_ends_at_2000_lines():
     first, second = pages(source("x\n" * 2_001), max_tokens=10**9)
     assert (first.start, first.end, second.start, second.end) == (1, 2_000, 2_001, 2_001)
@@ -92,6 +111,44 @@ def test_a_damaged_or_foreign_token_is_refused():
             read_page(found, continuation=damaged)
     with pytest.raises(BadContinuation):
         read_page(source(found.text, "user/notes/b.md"), continuation=token)
+
+
+def test_no_character_of_a_token_can_be_changed():
+    # All lengths of path, so that every padding of the encoding comes up.
+    for path in ("user/notes/a.md", "user/notes/ab.md", "user/notes/abc.md"):
+        found = source("x\n" * 2_001, path)
+        token = read_page(found).continuation
+        assert token is not None
+        changed = [
+            token[:at] + other + token[at + 1 :]
+            for at in range(len(token))
+            for other in "Aab1-_+/="
+            if other != token[at]
+        ]
+        for damaged in (*changed, token + "=", token + "\n", " " + token, token.upper()):
+            with pytest.raises(BadContinuation):
+                read_page(found, continuation=damaged)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'["user/notes/a.md", Infinity, 9, "x"]',
+        b'["user/notes/a.md", 1.5, 9, "x"]',
+        b'["user/notes/a.md", "1", 9, "x"]',
+        b'["user/notes/a.md", 1, 9, null]',
+        b'["user/notes/a.md", 1, 9]',
+        b"{}",
+        b"[" * 4_000,
+        b"\xff",
+        b"9" * 5_000,
+    ],
+)
+def test_a_token_with_the_right_check_and_the_wrong_shape_is_refused(payload):
+    check = hashlib.sha256(b"pony-memory page " + payload).digest()[:8]
+    token = base64.urlsafe_b64encode(check + payload).decode().rstrip("=")
+    with pytest.raises(BadContinuation):
+        read_page(source("x\n" * 10), continuation=token)
 
 
 @given(st.text(max_size=80))
