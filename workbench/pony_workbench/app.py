@@ -24,8 +24,9 @@ from pony_memory.memory import Memory
 from pony_workbench.dialogs.help import HelpDialog, TargetDialog
 from pony_workbench.dialogs.unlock import UnlockDialog
 from pony_workbench.messages import NoteOpened, StoreChanged, StoreView, TargetWanted, UnlockWanted
-from pony_workbench.panes.dream import DreamPane, RecallPane
+from pony_workbench.panes.dream import DreamPane
 from pony_workbench.panes.reader import ReaderPane
+from pony_workbench.panes.recall import RecallPane
 from pony_workbench.panes.scopes import ScopesPane
 from pony_workbench.panes.search import SearchPane
 from pony_workbench.panes.status import StatusPane
@@ -37,6 +38,17 @@ from pony_workbench.widgets.pane import Pane
 WIDE_COLUMNS: Final = 120
 PANES: Final = ("scopes", "reader", "search", "status", "dream", "recall")
 _ALWAYS_WHEN_WIDE: Final = frozenset(("scopes", "status"))
+
+#: What the demo's scripted agent asks, and how often.
+DEMO_PROMPTS: Final = (
+    "how do we deploy, and is Friday all right?",
+    "which port does ssh on staging listen on?",
+    "数据库主库不可用的时候怎么切换？",
+    "what's for lunch?",
+    "add cursor pagination to the tickets list",
+    "why do integration tests hang for a minute?",
+)
+DEMO_RECALL_SECONDS: Final = 6.0
 
 DARK: Final = Theme(
     name="pony-dark",
@@ -108,6 +120,7 @@ class WorkbenchApp(App[None]):
         self._watcher = DiskWatcher(self.action_refresh_store)
         self._looking = False
         self._look_again = False
+        self._demo_turn = 0
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK.name
@@ -119,7 +132,7 @@ class WorkbenchApp(App[None]):
             yield ReaderPane(self.memory)
             yield SearchPane(self.memory)
             yield DreamPane()
-            yield RecallPane()
+            yield RecallPane(self.memory)
             yield StatusPane(self.memory)
         yield Footer(show_command_palette=True)
 
@@ -128,6 +141,8 @@ class WorkbenchApp(App[None]):
         self.query_one(ScopesPane).focus_inside()
         self.action_refresh_store()
         self.set_interval(POLL_SECONDS, self.action_refresh_store)
+        if self.demo:
+            self.set_interval(DEMO_RECALL_SECONDS, self._demo_recalls)
         self.run_worker(self._watcher.run(), group="watch", exclusive=True, exit_on_error=False)
         if self.memory.config_error is not None:
             self._tell(self.memory.config_error)
@@ -256,6 +271,13 @@ class WorkbenchApp(App[None]):
                 severity="error",
                 markup=False,
             )
+
+    @work(thread=True, exclusive=True, group="demo", exit_on_error=False)
+    def _demo_recalls(self) -> None:
+        """The demo's scripted agent asks its next question."""
+        prompt = DEMO_PROMPTS[self._demo_turn % len(DEMO_PROMPTS)]
+        self._demo_turn += 1
+        self.memory.recall(prompt, session="demo", record=True)
 
     # What panes ask for
 

@@ -52,31 +52,3 @@ or refused, with its reason, its evidence and its diff. Planning and reviewing p
             if view.status.nudge:
                 text.append(f"\n! due: {view.status.nudge}", "yellow")
         self.query_one("#dream-text", Static).update(text)
-
-
-class RecallPane(Pane):
-    """Says what a recall decision will show."""
-
-    TITLE = "6 Recall"
-    HELP = """\
-Each time an agent asks, the engine decides which memories go into its prompt. Here those decisions will appear as they
-are made, in every process of this project: the query, the candidates with their scores against the threshold, and why
-each was kept or dropped. Following them is not in this version.
-"""
-
-    def __init__(self) -> None:
-        super().__init__(id="recall")
-
-    def compose(self) -> ComposeResult:
-        with VerticalScroll(id="recall-scroll"):
-            yield Static(
-                Text.assemble(
-                    ("No recall decisions.", "bold"),
-                    (
-                        "\n\nWhen agents recall, each decision will be listed here: the query, the candidates with "
-                        "their scores, the threshold, and why each was kept or dropped.\n\n"
-                        "This version cannot follow them yet. Search (3) ranks by the same scores and explains them.",
-                        "dim",
-                    ),
-                )
-            )
