@@ -15,7 +15,7 @@ from pony_memory.config.load import Config, load_config
 from pony_memory.entries.entry import Entry
 from pony_memory.errors import Disabled, InvalidRequest, Misconfigured, NotFound, Unavailable, UnsafeFile
 from pony_memory.files.boundary import Root
-from pony_memory.files.file_lock import Free, LockState, lock_state
+from pony_memory.files.lock_state import Free, LockIdentity, LockState, Unreadable, lock_state
 from pony_memory.files.text import decode
 from pony_memory.files.unlock import Unlocked, unlock
 from pony_memory.limits import SEARCH_LIMIT_DEFAULT
@@ -30,6 +30,7 @@ from pony_memory.reports.status import (
     capacity_of,
     count_backups,
     drift_of,
+    not_injected_of,
     nudge_of,
     read_dream_meta,
 )
@@ -90,7 +91,7 @@ class Memory:
         store, whose place is not known, is unavailable unless ``project_dir`` names it.
         """
         environ = dict(os.environ) if environ is None else environ
-        cwd = cwd if cwd is not None else os.getcwd()
+        cwd = cwd if cwd is not None else _working_directory()
         wanted = set(want)
         found = discover_workspace(
             cwd=cwd, environ=environ, override=workspace, need_toplevel="project" in wanted and project_dir is None
@@ -164,11 +165,12 @@ class Memory:
     def status(self, *, now: datetime | None = None) -> Status:
         """Never raises for what is on the disk or for the configuration: it says so."""
         snapshot = self.snapshot()
-        root = self._project_root()
+        root = self._readable_project_root()
         found = capacity_of(snapshot, self.config)
         meta = read_dream_meta(root)
         entries = snapshot.entries
-        models = needed_models(self.config, self.environ)
+        # Which models a configuration that cannot be read would name is not known.
+        models = needed_models(self.config, self.environ) if self.config_error is None else {}
         errors = (str(self.config_error),) if self.config_error is not None else model_errors(models)
         return Status(
             state="misconfigured" if errors else "enabled" if self.config.enabled else "disabled",
@@ -181,7 +183,7 @@ class Memory:
             last_dream=meta.last_dream,
             sessions_since_dream=meta.sessions,
             nudge=nudge_of(meta, found, len(entries), self.config, now or datetime.now(UTC)),
-            lock=self.lock_state(),
+            lock=self._lock_as_far_as_it_can_be_told(),
             backups=count_backups(root),
             agent_notes=agent_notes_sizes(snapshot),
             left_out=snapshot.left_out,
@@ -199,18 +201,24 @@ class Memory:
             snapshot,
             found_drift=drift_of(snapshot),
             outside=capacity_of(snapshot, self.config).outside,
-            lock=self.lock_state(),
+            not_injected=not_injected_of(snapshot, self.config),
+            lock=self._lock_as_far_as_it_can_be_told(),
             notices=notices,
         )
 
     def lock_state(self) -> LockState:
-        """The project store's ``.lock``; free where there is no store to lock."""
-        root = self._project_root()
+        """The project store's ``.lock``; free where there is no store yet.
+
+        Raises :class:`Unavailable` where there can be no store, and :class:`UnsafeFile` for one that cannot be looked
+        into: a lock that could not be seen is not called free.
+        """
+        root = Root.resolve(self.scopes.get("project").spec)
         return Free() if root is None else lock_state(root)
 
     def unlock(self, seen: LockState, *, force_live: bool = False) -> Unlocked:
-        """Remove the lock that was ``seen`` (SPEC §12). Works when memory is disabled."""
-        root = self._project_root()
+        """Remove the lock that was ``seen`` (SPEC §12). Works when memory is disabled. Raises as :meth:`lock_state`,
+        and as :func:`pony_memory.files.unlock.unlock`."""
+        root = Root.resolve(self.scopes.get("project").spec)
         if root is None:
             return Unlocked(removed=False, holder=None)
         return unlock(root, seen, force_live=force_live)
@@ -306,11 +314,19 @@ class Memory:
             )
         self.scopes.get("project")
 
-    def _project_root(self) -> Root | None:
+    def _readable_project_root(self) -> Root | None:
         try:
             return Root.resolve(self.scopes.get("project").spec)
         except (Unavailable, UnsafeFile):
-            return None  # the snapshot's `left_out` and `unavailable` say why
+            return None  # the snapshot's `left_out` and the scopes' `unavailable` say why
+
+    def _lock_as_far_as_it_can_be_told(self) -> LockState:
+        try:
+            return self.lock_state()
+        except (Unavailable, NotFound):
+            return Free()  # no store, or one that went away between two looks
+        except UnsafeFile as error:
+            return Unreadable(error.message, LockIdentity(0, 0, 0, None), may_live=True)
 
     def _source(self, path: CanonicalPath) -> Source:
         if path.scope == "project":
@@ -328,6 +344,20 @@ class Memory:
 
         blocks = parse_blocks(decode(raw.data).text)
         if path.block > len(blocks):
-            raise NotFound(f"no such block: {path}; {path.file} has {len(blocks):,} blocks")
-        block = blocks[path.block - 1].raw
-        return Source.of(str(path), block, block.encode("utf-8", "surrogatepass"))
+            raise NotFound(
+                f"no such block: {path}; {path.file} has {len(blocks):,} blocks",
+                hint=f"`pony-memory review --scope {path.scope}` shows them.",
+            )
+        block = blocks[path.block - 1]
+        # Bytes are cut into lines where the reading view has its line ends: at LF, CR and CRLF.
+        lines = raw.data.splitlines(keepends=True)[block.start_line - 1 : block.end_line]
+        return Source.of(str(path), block.raw, b"".join(lines).rstrip(b"\r\n"))
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise NotFound(
+            f"the working directory cannot be found: {error.strerror}", hint="Change to a directory that exists."
+        ) from None

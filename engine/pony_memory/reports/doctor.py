@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
+from pony_memory.canonical import INDEX_FILE, CanonicalPath
 from pony_memory.entries.drift import Drift
-from pony_memory.files.file_lock import Abandoned, Free, Held, LockState, Unreadable
+from pony_memory.files.lock_state import Abandoned, Free, Held, LockState, Unreadable
+from pony_memory.files.text import decode
+from pony_memory.limits import AGENT_NOTES_HARD_BYTES, AGENT_NOTES_SOFT_BYTES, SCAN_MAX_BYTES, SCAN_MAX_FILES
+from pony_memory.notes.agent_notes import preamble
 from pony_memory.notices import Notice
+from pony_memory.retrieval.inventory import LimitReason
 from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
+
+_INDEX: Final = str(CanonicalPath("project", (INDEX_FILE,)))
+#: So many of the memories an agent is not shown are named.
+_NAMED: Final = 10
+_SCAN_LIMITS: Final[dict[str, str]] = {
+    LimitReason.OVER_FILE_LIMIT: f"an automatic scan takes {SCAN_MAX_FILES:,} files",
+    LimitReason.OVER_BYTE_LIMIT: f"an automatic scan takes {SCAN_MAX_BYTES:,} bytes in all",
+    LimitReason.SCAN_LIMIT: "there are too many names, or directories too deep, for one walk",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +60,30 @@ def examine(
     *,
     found_drift: Drift,
     outside: Iterable[str],
+    not_injected: Iterable[str],
     lock: LockState,
     notices: Iterable[Notice],
 ) -> Doctor:
-    """Judge what the snapshot read, and what it did not."""
+    """Judge what the snapshot read, and what it did not.
+
+    ``outside`` are the memories past the index's limits for writing, ``not_injected`` those past its limits for being
+    given to an agent.
+    """
     checks = [DoctorCheck(path.scope, str(path), "ok", None) for path in snapshot.files]
     for item in snapshot.left_out:
-        checks.append(
-            DoctorCheck(item.scope, item.path, "unsafe" if item.unsafe else "ok", item.reason if item.unsafe else None)
-        )
-    advice = [*_of_files(snapshot), *_of_supersedes(snapshot), *_of_limits(snapshot, outside)]
-    advice += _of_drift(found_drift)
-    advice += _of_lock(lock)
-    advice += [Advice("", notice.code, notice.message) for notice in notices]
+        if item.unsafe:
+            checks.append(DoctorCheck(item.scope, item.path, "unsafe", item.reason))
+        elif item.stamp is not None:  # looked at, and only too much for one scan; the rest stands for files unseen
+            checks.append(DoctorCheck(item.scope, item.path, "ok", None))
+    advice = [
+        *_of_files(snapshot),
+        *_of_supersedes(snapshot),
+        *_of_scan_limits(snapshot),
+        *_of_index(found_drift, outside, not_injected),
+        *_of_names(snapshot),
+        *_of_lock(lock),
+        *(Advice("", notice.code, _told(notice)) for notice in notices),
+    ]
     return Doctor(tuple(sorted(checks, key=lambda check: (check.scope, check.path))), tuple(advice))
 
 
@@ -78,6 +103,22 @@ def _of_files(snapshot: MemoryQuerySnapshot) -> Iterable[Advice]:
                 "not_an_entry",
                 f"no entry, so it is not indexed, listed or searched: {file.parsed.not_an_entry.reason}",
             )
+        if path.is_agent_notes:
+            yield from _of_agent_notes(path, file.data)
+
+
+def _of_agent_notes(path: CanonicalPath, data: bytes) -> Iterable[Advice]:
+    if preamble(decode(data).text):
+        message = (
+            "it has text before its first block, which nothing searches or recalls; make it a block or a User Note"
+        )
+        yield Advice(str(path), "text_outside_blocks", message)
+    if len(data) > AGENT_NOTES_SOFT_BYTES:
+        message = (
+            f"{len(data):,} bytes; over {AGENT_NOTES_SOFT_BYTES:,} it is time to move notes elsewhere, "
+            f"at {AGENT_NOTES_HARD_BYTES:,} nothing more is saved"
+        )
+        yield Advice(str(path), "agent_notes_large", message)
 
 
 def _of_supersedes(snapshot: MemoryQuerySnapshot) -> Iterable[Advice]:
@@ -89,15 +130,26 @@ def _of_supersedes(snapshot: MemoryQuerySnapshot) -> Iterable[Advice]:
         yield Advice(str(circle[0]), "supersedes_cycle", f"supersede one another, so none is removed: {names}")
 
 
-def _of_limits(snapshot: MemoryQuerySnapshot, outside: Iterable[str]) -> Iterable[Advice]:
+def _of_scan_limits(snapshot: MemoryQuerySnapshot) -> Iterable[Advice]:
     for item in snapshot.left_out:
         if not item.unsafe:
-            yield Advice(item.path, item.reason, "not read: past the limits of an automatic scan")
+            message = _SCAN_LIMITS.get(item.reason, "an automatic scan takes no more")
+            yield Advice(item.path, item.reason, f"not read, searched or recalled: {message}")
+
+
+def _of_index(found: Drift, outside: Iterable[str], not_injected: Iterable[str]) -> Iterable[Advice]:
+    outside = tuple(outside)
     for name in outside:
-        yield Advice("project/MEMORY.md", "outside_index", f'"{name}" falls outside the limits of the index')
-
-
-def _of_drift(found: Drift) -> Iterable[Advice]:
+        yield Advice(_INDEX, "outside_index", f'"{name}" falls outside the limits of the index')
+    hidden = [name for name in not_injected if name not in outside]
+    if hidden:
+        more = f" and {len(hidden) - _NAMED:,} more" if len(hidden) > _NAMED else ""
+        names = ", ".join(f'"{name}"' for name in hidden[:_NAMED])
+        message = (
+            "memIndexInjectMaxLines and memIndexInjectMaxBytes are smaller than the index may grow, "
+            f"so no agent is shown {names}{more}"
+        )
+        yield Advice(_INDEX, "outside_injection", message)
     for kind, files, message in (
         ("unindexed", found.unindexed, "an entry without a line in the index"),
         ("dead_line", found.dead_lines, "a line of the index without a file"),
@@ -106,6 +158,20 @@ def _of_drift(found: Drift) -> Iterable[Advice]:
     ):
         for file in files:
             yield Advice(f"project/{file}", kind, f"{message}; `pony-memory repair` mends it")
+
+
+def _of_names(snapshot: MemoryQuerySnapshot) -> Iterable[Advice]:
+    """Entries are found by their exact name, so a second one of a name is out of reach of every tool."""
+    first: dict[str, str] = {}
+    for entry in snapshot.entries:
+        other = first.setdefault(entry.name, entry.file)
+        if other != entry.file:
+            message = f'it has the same name as {other}, "{entry.name}"; a write by that name reaches only one of them'
+            yield Advice(f"project/{entry.file}", "duplicate_name", message)
+
+
+def _told(notice: Notice) -> str:
+    return f"{notice.message}. {notice.hint}" if notice.hint else notice.message
 
 
 def _of_lock(lock: LockState) -> Iterable[Advice]:

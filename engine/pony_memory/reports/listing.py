@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -17,7 +17,7 @@ FileKind = Literal["note", "agent_notes", "entry", "index", "other"]
 @dataclass(frozen=True, slots=True)
 class FileRow:
     """One file. ``status`` is ``ok``, ``superseded``, ``not_an_entry``, or the reason why it is not read; ``bytes``
-    and ``modified`` (ISO 8601, UTC) are ``None`` where the file was refused before they could be trusted.
+    and ``modified`` (ISO 8601, UTC) are ``None`` where they could not be had.
 
     ``type`` is the header's, ``detail`` a few words on the status; both are for people.
     """
@@ -43,18 +43,7 @@ def list_rows(snapshot: MemoryQuerySnapshot, scopes: Iterable[ScopeName]) -> tup
             continue
         row = _row(path, file)
         if path in removed:
-            by = removed[path].by
-            row = FileRow(
-                row.path,
-                row.scope,
-                row.kind,
-                row.bytes,
-                row.modified,
-                row.title,
-                "superseded",
-                row.type,
-                f"superseded by {by}",
-            )
+            row = replace(row, status="superseded", detail=f"superseded by {removed[path].by}")
         rows.append((wanted.index(path.scope), row.path, row))
     for item in snapshot.left_out:
         if item.scope in wanted:
@@ -84,11 +73,13 @@ def _row(path: CanonicalPath, file: LoadedFile) -> FileRow:
         kind, status = "other", "not_an_entry"
         if parsed.not_an_entry is not None:
             detail = parsed.not_an_entry.reason
-            title = parsed.not_an_entry.name or path.stem
+            title = parsed.not_an_entry.name or title
     else:
         kind = "entry" if path.scope == "project" else "note"
         document = parsed.documents[0]
         title, type_ = document.name, document.type
+    if not title.strip("- "):  # a header's rule is no title, whoever wrote it there
+        title = path.stem
     return FileRow(
         str(path), path.scope, kind, len(file.data), iso_time(file.stamp.mtime_ns), title, status, type_, detail
     )

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from pony_memory.config.load import Config
+from pony_memory.config.schema import BUILTIN_MODEL
 
-BUILTIN_MODEL: Final = "builtin/lexical"
+if TYPE_CHECKING:
+    from pony_memory.config.schema import Config, Task
+
 #: Provider → (module of its extra, variable with its credential; ``None`` where none is needed).
 _PROVIDERS: Final[dict[str, tuple[str, str | None]]] = {
     "openai": ("openai", "OPENAI_API_KEY"),
     "anthropic": ("anthropic", "ANTHROPIC_API_KEY"),
     "ollama": ("openai", None),
 }
+#: What talks to any server that is configured by its address (SPEC §14).
+_COMPATIBLE: Final = "openai"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,12 @@ def needed_models(config: Config, environ: Mapping[str, str]) -> dict[str, Model
     """Task → state, for the tasks that would run with this configuration."""
     if not config.enabled:
         return {}
-    tasks: dict[str, str | None] = {"dream": config.dream.model}
+    tasks: list[Task] = ["dream"]
     if config.extract_memories.enabled:
-        tasks["extractMemories"] = config.extract_memories.model
+        tasks.append("extractMemories")
     if config.auto_surfacing.enabled:
-        tasks["autoSurfacing"] = config.auto_surfacing.model
-    return {task: _state(own or config.defaults.model, config, environ) for task, own in tasks.items()}
+        tasks.append("autoSurfacing")
+    return {task: _state(config.model_for(task), config, environ) for task in tasks}
 
 
 def model_errors(models: Mapping[str, ModelState]) -> tuple[str, ...]:
@@ -53,22 +56,31 @@ def model_errors(models: Mapping[str, ModelState]) -> tuple[str, ...]:
 
 def _state(model: str | None, config: Config, environ: Mapping[str, str]) -> ModelState:
     if model is None:
-        if not config.exists:  # with no memory.json at all the built-in serves
-            return ModelState(BUILTIN_MODEL, True, None)
         return ModelState(None, False, "no model is set")
     if model == BUILTIN_MODEL:
         return ModelState(model, True, None)
-    provider, _, _ = model.partition("/")
-    custom = config.providers.get(provider)
-    if custom is not None:
-        module, variable = "openai", custom.api_key_env
-    elif provider in _PROVIDERS:
-        module, variable = _PROVIDERS[provider]
-    else:
+    reason = _obstacle(model, config, environ)
+    return ModelState(model, reason is None, reason)
+
+
+def _obstacle(model: str, config: Config, environ: Mapping[str, str]) -> str | None:
+    """Why the model cannot be had, or ``None``."""
+    provider, _, name = model.partition("/")
+    if provider == "builtin":
+        return f"there is no built-in model {name}; {BUILTIN_MODEL} is the one there is"
+    configured = config.providers.get(provider)
+    module, variable = _PROVIDERS.get(provider, (_COMPATIBLE, None))
+    if configured is not None and configured.base_url is not None:
+        module = _COMPATIBLE
+    elif provider not in _PROVIDERS:
+        if configured is not None:
+            return f"no address: providers.{provider}.baseUrl is not set in memory.json"
         known = ", ".join(sorted({*_PROVIDERS, "builtin", *config.providers}))
-        return ModelState(model, False, f"unknown provider {provider}; known are {known}")
+        return f"unknown provider {provider}; known are {known}"
+    if configured is not None and configured.api_key_env is not None:
+        variable = configured.api_key_env
     if find_spec("pydantic_ai") is None or find_spec(module) is None:
-        return ModelState(model, False, "the extra for models is not installed: pip install 'pony-memory[llm]'")
-    if variable is not None and not environ.get(variable):
-        return ModelState(model, False, f"the variable {variable} is not set")
-    return ModelState(model, True, None)
+        return "the extra for models is not installed: pip install 'pony-memory[llm]'"
+    if variable is not None and not environ.get(variable, "").strip():
+        return f"the variable {variable} is not set"
+    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
 
 State = Literal["enabled", "disabled", "misconfigured"]
 DREAM_META_FILE: Final = ".dream-meta.json"
-BACKUPS_DIRECTORY: Final = ".backups"
 _META_MAX_BYTES: Final = 64 * 1024
+#: No honest count is larger, and a dishonest one shall not fill the screen.
+_SESSIONS_MAX: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class DreamMeta:
-    """``.dream-meta.json``: when the last dream was (ISO 8601) and how many sessions started since."""
+    """``.dream-meta.json``: ``lastDreamAt``, as pi-memory writes it (here ISO 8601, UTC, ms), and how many sessions
+    started since, ``sessionsSinceDream``: a key of ours, gone after a dream of pi-memory's, which is a count of 0."""
 
     last_dream: str | None
     sessions: int
@@ -78,7 +79,14 @@ def drift_of(snapshot: MemoryQuerySnapshot) -> Drift:
 
 
 def capacity_of(snapshot: MemoryQuerySnapshot, config: Config) -> Capacity:
+    """The index against its limits for writing, which are those of ``status``."""
     return capacity(index_of(snapshot), config.mem_index_max_lines, config.mem_index_max_bytes)
+
+
+def not_injected_of(snapshot: MemoryQuerySnapshot, config: Config) -> tuple[str, ...]:
+    """The memories past the limits of what an agent is given of the index (SPEC §11); none where it is given none."""
+    lines, size = config.mem_index_inject_max_lines, config.mem_index_inject_max_bytes
+    return capacity(index_of(snapshot), lines, size).outside if lines and size else ()
 
 
 def read_dream_meta(root: Root | None) -> DreamMeta:
@@ -91,21 +99,20 @@ def read_dream_meta(root: Root | None) -> DreamMeta:
         return DreamMeta(None, 0)
     if not isinstance(data, dict):
         return DreamMeta(None, 0)
-    last = data.get("lastDreamAt", data.get("lastDream"))
-    sessions = data.get("sessionsSinceDream", data.get("sessions", 0))
+    last = data.get("lastDreamAt")
+    sessions = data.get("sessionsSinceDream")
     return DreamMeta(
-        last if isinstance(last, str) and _time(last) is not None else None,
-        sessions if isinstance(sessions, int) and not isinstance(sessions, bool) and sessions >= 0 else 0,
+        _shown_time(last) if isinstance(last, str) else None,
+        sessions if type(sessions) is int and 0 <= sessions <= _SESSIONS_MAX else 0,
     )
 
 
 def count_backups(root: Root | None) -> int:
-    """How many backups the store keeps; what is not a plain directory is not counted."""
-    if root is None:
-        return 0
+    """How many backups the store keeps; 0 where they cannot be looked at."""
+    from pony_memory.writes.backups import backup_count  # noqa: PLC0415 - the other reports need none of it
+
     try:
-        with root.open_dir((BACKUPS_DIRECTORY,)) as descriptor, os.scandir(descriptor) as names:
-            return sum(entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".") for entry in names)
+        return backup_count(root)
     except (NotFound, UnsafeFile, OSError):
         return 0
 
@@ -130,6 +137,13 @@ def nudge_of(meta: DreamMeta, found: Capacity, entries: int, config: Config, now
 def _time(text: str) -> datetime | None:
     try:
         time = datetime.fromisoformat(text)
-    except ValueError:
+        # To UTC at once: a time at the end of the calendar fails here, not where it is compared.
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+def _shown_time(text: str) -> str | None:
+    """The time in the one form that is shown; the file may hold anything, an escape between date and hour too."""
+    time = _time(text)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z") if time is not None else None

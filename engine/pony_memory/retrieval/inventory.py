@@ -166,9 +166,12 @@ def _walk(scope: Scope, root: Root, budget: _Budget, limits: ScanLimits) -> Scop
     for found in walk.files:
         # A name made by the walk was checked by the walk: parsing it again would only cost time.
         take(CanonicalPath(name, found.parts), found.stamp)
-    left_out += [LeftOut(f"{name}/{skipped.shown}", name, skipped.reason.value, True) for skipped in walk.skipped]
-    if not walk.complete:
-        left_out.append(LeftOut(f"{name}/…", name, LimitReason.SCAN_LIMIT.value, False))
+    left_out += [
+        LeftOut(f"{name}/{skipped.shown}", name, skipped.reason.value, True, skipped.stamp) for skipped in walk.skipped
+    ]
+    for parts in walk.cut:
+        shown = "/".join((name, shown_parts(parts), "…")) if parts else f"{name}/…"
+        left_out.append(LeftOut(shown, name, LimitReason.SCAN_LIMIT.value, False))
     return ScopeInventory(scope, root, tuple(taken), tuple(left_out), tuple(directories))
 
 
