@@ -11,7 +11,7 @@ from pony_memory.notices import Notice
 from pony_memory.recall.journal import Journal, JournalPlace, encode
 from pony_memory.recall.recall import RecallLimits, RecallQuery, recall
 from pony_memory.recall.recent import RecentCache
-from pony_memory.scopes.place import home_of
+from pony_memory.scopes.place import cache_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,15 +28,6 @@ class Recalled:
 
     recall: Recall
     notices: tuple[Notice, ...]
-
-
-def cache_directory(environ: Mapping[str, str]) -> str | None:
-    """``$XDG_CACHE_HOME/pony-memory``, default ``~/.cache/pony-memory``; ``None`` without either (SPEC §2)."""
-    cache = environ.get("XDG_CACHE_HOME", "")
-    if cache.startswith("/"):
-        return os.path.join(cache, "pony-memory")
-    home = home_of(environ)
-    return os.path.join(home, ".cache", "pony-memory") if home is not None else None
 
 
 def decide(

@@ -62,3 +62,12 @@ def home_of(environ: Mapping[str, str]) -> str | None:
     """``$HOME`` if it is an absolute path; nothing else stands for ``~`` (SPEC §2)."""
     home = environ.get("HOME", "")
     return os.path.normpath(home) if home.startswith("/") else None
+
+
+def cache_directory(environ: Mapping[str, str]) -> str | None:
+    """``$XDG_CACHE_HOME/pony-memory``, default ``~/.cache/pony-memory``; ``None`` without either (SPEC §2)."""
+    cache = environ.get("XDG_CACHE_HOME", "")
+    if cache.startswith("/"):
+        return os.path.join(cache, "pony-memory")
+    home = home_of(environ)
+    return os.path.join(home, ".cache", "pony-memory") if home is not None else None

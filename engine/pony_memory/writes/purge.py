@@ -23,7 +23,7 @@ from pony_memory.files.text import decode
 from pony_memory.limits import LOCK_TIMEOUT_MS
 from pony_memory.notes.agent_notes import parse_blocks
 from pony_memory.notices import Notice
-from pony_memory.scopes.place import Scopes, home_of
+from pony_memory.scopes.place import Scopes, cache_directory, home_of
 from pony_memory.writes.backups import contents_of, list_backups
 from pony_memory.writes.history import Actor, Edit, WriteEvent, history, recorded, text_of
 from pony_memory.writes.places import Place, disk_errors, exclusive, place_of
@@ -176,14 +176,6 @@ def _elsewhere(sweep: Sweep, environ: Mapping[str, str], session_directories: Se
         sweep.cache(cache)
     for directory in session_directories:
         sweep.transcripts(directory)
-
-
-def cache_directory(environ: Mapping[str, str]) -> str | None:
-    """``$XDG_CACHE_HOME/pony-memory``, by default below ``~/.cache`` (SPEC §2)."""
-    configured = environ.get("XDG_CACHE_HOME", "")
-    home = home_of(environ)
-    base = configured if configured.startswith("/") else None if home is None else os.path.join(home, ".cache")
-    return None if base is None else os.path.join(base, "pony-memory")
 
 
 def _record(place: Place, wanted: Wanted, target: Target, actor: Actor, edits: Sequence[Edit]) -> tuple[Notice, ...]:

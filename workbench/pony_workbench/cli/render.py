@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, assert_never
 
 from pony_workbench.cli.context import Style
-from pony_workbench.text_safety import cells, fit, pad, visible, visible_line
+from pony_workbench.text_safety import cells, fit, visible, visible_line
 
 if TYPE_CHECKING:
     from pony_memory.entries.entry import Entry
@@ -225,5 +226,9 @@ def doctor_lines(found: Doctor, style: Style) -> Iterator[str]:
         yield ""
         yield style.bold(f"Advice ({len(found.advice):,})")
     for item in found.advice:
-        where = f"{visible_line(item.path)}: " if item.path else ""
-        yield f"  {style.yellow(pad(item.kind, 24))} {where}{visible_line(item.message)}"
+        where = f"  {visible_line(item.path)}" if item.path else ""
+        yield f"  {style.yellow(item.kind)}{where}"
+        indent = " " * 4
+        yield from textwrap.wrap(
+            visible_line(item.message), WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
