@@ -117,6 +117,9 @@ class Unreadable:
 
 LockState = Free | Held | Abandoned | Unreadable
 
+#: Of a lock that could not even be looked at.
+_UNSEEN: Final = LockIdentity(0, 0, 0, None)
+
 _OUR_KEYS: Final = ("bootId", "pidNamespace", "startToken", "machineId")
 
 
@@ -131,6 +134,13 @@ def lock_state(root: Root, name: str = LOCK_FILE) -> LockState:
 
 def lock_state_at(directory: int, name: str = LOCK_FILE) -> LockState:
     """As :func:`lock_state`, in an open directory."""
+    try:
+        return _settled_state(directory, name)
+    except OSError as error:  # a directory that may be listed and not searched, a disk that fails
+        return Unreadable(f"it cannot be looked at: {error.strerror}", _UNSEEN, may_live=True)
+
+
+def _settled_state(directory: int, name: str) -> LockState:
     state: LockState = Free()
     for _ in range(_LOOKS):
         before = _status(directory, name)
