@@ -60,7 +60,6 @@ another hit, at 0.4 of that hit's score. Scores use the statistics of all scopes
         with Horizontal(id="search-scopes"):
             for name in self._memory.scopes.names:
                 yield Checkbox(name, True, id=f"in-{name}", compact=True)
-            yield Static("", id="search-count")
         yield Results(id="results")
         with VerticalScroll(id="why", can_focus=False):
             yield Static("", id="why-text")
@@ -107,7 +106,7 @@ another hit, at 0.4 of that hit's score. Scores use the statistics of all scopes
     def _show_empty(self) -> None:
         self._hits = ()
         self.results.clear_options()
-        self.query_one("#search-count", Static).update("")
+        self.border_subtitle = ""
         self.query_one("#why-text", Static).update(Text(_EMPTY, "dim"))
 
     def _show_note(self, message: str) -> None:
@@ -125,9 +124,7 @@ another hit, at 0.4 of that hit's score. Scores use the statistics of all scopes
         with self.app.batch_update():
             self.results.clear_options()
             self.results.add_options(options)
-            self.query_one("#search-count", Static).update(
-                Text(f"{len(result.hits)} of {result.documents:,} documents", "dim")
-            )
+            self.border_subtitle = f"{len(result.hits)} of {result.documents:,} documents"
             if options:
                 places = [number for number, hit in enumerate(result.hits) if str(hit.path) == keep]
                 self.results.highlighted = places[0] if places else 0
