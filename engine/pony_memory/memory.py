@@ -134,9 +134,13 @@ class Memory:
         return list_rows(self.snapshot(), self._names(scope))
 
     def read(self, path: str, start: int = 1, end: int | None = None, continuation: str | None = None) -> Page:
-        """One page of a memory (SPEC §8). Raises :class:`BadPath`, :class:`NotFound`, :class:`UnsafeFile`."""
-        parsed = CanonicalPath.parse(path, self.scopes.names)
-        return read_page(self._source(parsed), start, end, continuation, max_tokens=self.config.read.max_tokens)
+        """One page of a memory (SPEC §8).
+
+        Raises :class:`BadPath`, :class:`Unavailable`, :class:`Disabled`, :class:`NotFound` or :class:`UnsafeFile` for
+        the path, and what :func:`~pony_memory.paging.read_page` raises for the range and the continuation.
+        """
+        source = self._source(CanonicalPath.parse(path))
+        return read_page(source, start, end, continuation, max_tokens=self.config.read.max_tokens)
 
     def search(
         self,
