@@ -166,7 +166,38 @@ def cli(ctx: click.Context) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the program and leave it with the exit status of SPEC §21."""
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    _open_closed_streams()
+    try:
+        code = run(sys.argv[1:] if argv is None else argv)
+    except OSError:
+        # Telling of a failure failed itself: nobody can be told, the status still can.
+        code = EXIT_FAILED
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            # A full or closed output: what is still buffered must not raise once more at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+            code = code or EXIT_FAILED
+    sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Fill closed standard streams, so that no file opened later gets the number 0, 1 or 2 and is written to.
+
+    A closed standard output becomes one that refuses writing: what could not be said is a failure, not a success.
+    """
+    for number, name, flags, mode in (
+        (0, "stdin", os.O_RDONLY, "r"),
+        (1, "stdout", os.O_RDONLY, "w"),
+        (2, "stderr", os.O_WRONLY, "w"),
+    ):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - lives as long as the process
 
 
 def run(argv: list[str]) -> int:
