@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from textual.widgets import Input
 
 from pony_workbench.panes.reader import ReaderPane
 from support.workbench import make_app, old, press, type_text, until
@@ -32,6 +33,8 @@ def pictured(place):
 
 async def ready(pilot, *keys):
     await until(pilot, lambda: pilot.app._view is not None)
+    for field in pilot.app.query(Input):
+        field.cursor_blink = False
     await press(pilot, *keys)
     for _ in range(10):
         await pilot.pause(0.02)

@@ -22,9 +22,9 @@ class Terminal:
         environ = {**os.environ, "HOME": str(directory), "XDG_CACHE_HOME": str(directory / "cache"), "LANG": "C.UTF-8"}
         environ.pop("TMUX", None)
         command = " ".join([str(PROGRAM), *arguments]) + "; echo left with $?; cat"
+        start = ["new-session", "-d", "-x", str(columns), "-y", str(lines), "-s", "t", command]
         subprocess.run(
-            ["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-s", "t"]
-            + ["-x", str(columns), "-y", str(lines), command],
+            ["tmux", "-S", self.socket, "-f", "/dev/null", *start],
             env=environ,
             cwd=directory,
             check=True,
@@ -44,6 +44,12 @@ class Terminal:
             assert time.monotonic() < deadline, f"{text!r} never appeared:\n{shown}"
             time.sleep(0.05)
         return shown
+
+    def wait_until_gone(self, text):
+        deadline = time.monotonic() + PATIENCE
+        while text in (shown := self.screen()):
+            assert time.monotonic() < deadline, f"{text!r} stayed:\n{shown}"
+            time.sleep(0.05)
 
     def press(self, *keys):
         self.run("send-keys", "-t", "t", *keys)
@@ -80,7 +86,8 @@ def test_the_demo_from_start_to_quit(terminal, tmp_path):
     terminal.wait_for("free")
     terminal.press("?")
     terminal.wait_for("Everywhere")
-    terminal.press("Escape")
+    terminal.press("Enter")
+    terminal.wait_until_gone("Everywhere")
     terminal.press("q")
     shown = terminal.wait_for("left with 0")
     assert "Traceback" not in shown
