@@ -107,9 +107,12 @@ def _page_end(text: str, position: int, stop: int, max_tokens: int, counter: Tok
         return stop
     cut = min(stop, position + _line_offset(text[position:stop], PAGE_MAX_LINES))
     room = text[position:cut]
-    if len(room.encode("utf-8", "surrogatepass")) > PAGE_MAX_BYTES:
-        fits = room.encode("utf-8", "surrogatepass")[:PAGE_MAX_BYTES].decode("utf-8", "ignore")
-        room = _at_line_end(room, len(fits))
+    data = room.encode("utf-8", "surrogatepass")
+    if len(data) > PAGE_MAX_BYTES:
+        border = PAGE_MAX_BYTES
+        while data[border] & 0xC0 == 0x80:  # inside a character
+            border -= 1
+        room = _at_line_end(room, len(data[:border].decode("utf-8", "surrogatepass")))
     if counter.count(room) > max_tokens:
         low, high = 1, len(room)
         while low < high:  # the longest prefix within the budget; one character at least, so that paging advances
@@ -119,7 +122,7 @@ def _page_end(text: str, position: int, stop: int, max_tokens: int, counter: Tok
             else:
                 high = middle - 1
         room = _at_line_end(room, low)
-    return position + max(1, len(room))
+    return position + len(room)
 
 
 def _at_line_end(text: str, length: int) -> str:

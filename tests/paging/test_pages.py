@@ -15,7 +15,7 @@ texts = st.text(alphabet=st.sampled_from("ab\n 中文é😀"), max_size=400)
 
 
 def source(text, path="user/notes/a.md"):
-    return Source.of(path, text, text.encode())
+    return Source.of(path, text, text.encode("utf-8", "surrogatepass"))
 
 
 def pages(found, **options):
@@ -79,6 +79,15 @@ def test_a_page_ends_at_50_kib_to_the_byte():
     exactly = ("y" * 1_023 + "\n") * 50
     assert read_page(source(exactly), max_tokens=10**9).continuation is None
     assert read_page(source(exactly + "z"), max_tokens=10**9).continuation is not None
+
+
+@pytest.mark.parametrize("character", ["é", "中", "😀", "\ud800"])
+def test_a_page_is_full_whatever_its_characters_take(character):
+    text = character * 60_000
+    read = list(pages(source(text), max_tokens=10**9))
+    assert "".join(page.text for page in read) == text
+    size = len(character.encode("utf-8", "surrogatepass"))
+    assert {len(page.text) for page in read[:-1]} == {50 * 1_024 // size}
 
 
 def test_a_page_ends_at_the_token_budget_at_a_line_end():

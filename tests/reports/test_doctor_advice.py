@@ -77,7 +77,11 @@ def test_memories_an_agent_is_not_shown_are_told(place):
     assert (advice.path, advice.kind) == ("project/MEMORY.md", "outside_injection")
     assert '"m3", "m4"' in advice.message
     configure(place, memIndexInjectMaxLines=4, memIndexMaxLines=5)
-    assert kinds(place) == {("project/MEMORY.md", "outside_index"), ("project/MEMORY.md", "outside_injection")}
+    advice = {item.kind: item.message for item in place.memory().doctor().advice}
+    assert advice.keys() == {"outside_index", "outside_injection"}
+    assert '"m4"' in advice["outside_index"]
+    assert '"m3"' in advice["outside_injection"]
+    assert '"m4"' not in advice["outside_injection"]
     configure(place, memIndexInjectMaxLines=0)  # told to give none
     assert not kinds(place)
 
