@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from pony_memory.errors import NotFound, UnsafeFile
 from pony_memory.files.boundary import RawFile, Root
 from support.files import Child, fast_directory, never_hanging, users_root
+from support.ordinary_user import as_ordinary_user
 
 SECRET = b"SECRET of a file outside\n"
 GOOD = b"the note itself\n" * 64
@@ -50,16 +53,42 @@ def _link(spare: Path) -> None:
     os.symlink("../../outside/a.md", spare)
 
 
-def _hard_link(spare: Path) -> None:
-    os.link(spare.parent.parent / "outside" / "a.md", spare)
+def _swap_with_hard_link(store: Path) -> None:
+    """The link is moved away before it is removed: while a link is replaced in place, the system itself counts it as a
+    file of one name for a moment.
+    """
+    name, good, spare = store / "d" / "a.md", store / "good", store / "spare"
+    for _ in range(SWAPS):
+        os.link(store.parent / "outside" / "a.md", spare)
+        os.rename(name, good)
+        os.rename(spare, name)
+        os.rename(name, spare)
+        os.rename(good, name)
+        os.unlink(spare)
 
 
 SWAPPERS: dict[str, tuple[Callable[[Path], None], set[str]]] = {
     "symlink": (lambda store: _swap_with(_link, store), {"symlink"}),
-    "hard link": (lambda store: _swap_with(_hard_link, store), {"hard_link"}),
+    "hard link": (_swap_with_hard_link, {"hard_link"}),
     "fifo": (lambda store: _swap_with(os.mkfifo, store), {"fifo"}),
     "directory": (_swap_directory, {"symlink", "not_a_directory"}),
 }
+
+
+class _EndsWithAFile(Child):
+    """A child whose end can be seen by a process that is not its parent."""
+
+    def __init__(self, act: Callable[[], object], end: Path) -> None:
+        self._end = end
+        super().__init__(lambda: (act(), end.touch()))
+
+    def ended(self) -> bool:
+        return self._end.exists()
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        self.wait()
 
 
 def _read_while(swapper: Child, root: Root) -> tuple[list[bytes], set[str]]:
@@ -92,6 +121,69 @@ def test_a_file_swapped_thousands_of_times_is_never_read_through(kind: str, stor
     # It was a race: both sides of it were met.
     assert refused & reasons, refused
     assert refused <= reasons | {"changed_during_read", "not_found"}
+
+
+@pytest.mark.parametrize("back", [True, False], ids=["and back", "for good"])
+@pytest.mark.parametrize("swap", ["symlink", "hard link", "fifo"])
+def test_a_swap_right_between_the_look_and_the_open_opens_nothing_else(
+    swap: str, back: bool, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, good, target = store / "d" / "a.md", store / "good", store.parent / "outside" / "a.md"
+    really_open = os.open
+    opened: list[int] = []
+
+    def open_swapped(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path != "a.md":
+            return really_open(path, flags, mode, dir_fd=dir_fd)
+        os.rename(name, good)
+        match swap:
+            case "symlink":
+                os.symlink("../../outside/a.md", name)
+            case "hard link":
+                os.link(target, name)
+            case _:
+                os.mkfifo(name)
+        try:
+            descriptor = really_open(path, flags, mode, dir_fd=dir_fd)
+            opened.append(os.fstat(descriptor).st_ino)
+            return descriptor
+        finally:
+            if back:
+                os.unlink(name)
+                os.rename(good, name)
+
+    root = users_root(store)
+    monkeypatch.setattr(os, "open", open_swapped)
+    with never_hanging(), pytest.raises(UnsafeFile) as refused:
+        root.read(("d", "a.md"))
+    monkeypatch.undo()
+    assert refused.value.reason in ("changed_during_read", swap.replace(" ", "_"))
+    if swap == "symlink":
+        assert opened == []
+    if not back:
+        os.rename(good, name)
+    assert root.read(("d", "a.md")).data == GOOD
+
+
+def test_the_target_of_a_link_is_not_even_opened(store: Path) -> None:
+    """To an ordinary user the target is closed: if it were opened, that would be the reason given."""
+    os.chmod(store.parent, 0o755)
+    os.chmod(store.parent / "outside" / "a.md", 0o000)
+
+    def read() -> list[list[str]]:
+        read, refused = _read_while(swapper, users_root(store))
+        return [sorted({data.decode() for data in read}), sorted(refused)]
+
+    # The child of a child cannot be waited for here, so its end is a file.
+    swapper = _EndsWithAFile(lambda: _swap_with(_link, store), store.parent / "swapped")
+    with never_hanging():
+        try:
+            texts, refused = as_ordinary_user(read)
+        finally:
+            swapper.kill()
+    assert texts == [GOOD.decode()]
+    assert "symlink" in refused
+    assert set(refused) <= {"symlink", "changed_during_read"}
 
 
 def test_a_file_replaced_meanwhile_is_read_whole_as_one_or_the_other(store: Path) -> None:

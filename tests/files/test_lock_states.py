@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -284,6 +284,42 @@ def test_a_record_reads_back(hostname: str, op: str, pid: int) -> None:
     assert (holder.pid, holder.boot_id, holder.start_token) == (pid, "b", "t")
     if hostname.isprintable():
         assert holder.hostname == hostname
+
+
+def test_one_who_gives_the_lock_back_and_ends_is_never_taken_for_dead(
+    root: Root, gone: int, sleeper: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The moment is between reading the record and asking for its process; the asking is where the test steps in."""
+    ask = os.kill
+    meanwhile: list[Callable[[], object]] = []
+
+    def kill(pid: int, number: int) -> None:
+        while meanwhile:
+            meanwhile.pop()()
+        ask(pid, number)
+
+    monkeypatch.setattr(os, "kill", kill)
+    written(root, as_we_write_it(gone))
+    meanwhile.append(lambda: os.unlink(os.path.join(root.path, ".lock")))
+    assert lock_state(root) == Free()
+
+    written(root, as_we_write_it(gone))
+    meanwhile += [
+        lambda: written(root, as_we_write_it(sleeper)),
+        lambda: os.unlink(os.path.join(root.path, ".lock")),
+    ]
+    state = lock_state(root)
+    assert isinstance(state, Held) and state.holder.pid == sleeper
+
+
+@linux
+def test_a_process_that_ends_while_it_is_asked_for_is_gone(gone: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = os.kill
+    answers: list[None] = [None]  # at first it is still there
+
+    monkeypatch.setattr(os, "kill", lambda pid, number: answers.pop() if answers else ask(pid, number))
+    assert not machine.process_exists(gone)
+    assert answers == []
 
 
 def test_looking_changes_nothing(root: Root, gone: int) -> None:

@@ -69,7 +69,11 @@ def stray_opens(source: str) -> list[str]:
             found.append(name)
         elif name == "os.open" and not (len(call.args) > 1 and ast.unparse(call.args[1]) in SAFE_FLAGS):
             found.append(ast.unparse(call))
-        elif name != "tempfile.gettempdir" and name.startswith(("shutil.", "tempfile.", "linecache.", "fileinput.")):
+        elif (
+            name != "tempfile.gettempdir"
+            and name.startswith(("shutil.", "tempfile.", "linecache.", "fileinput."))
+            and name != "tempfile.gettempdir"
+        ):
             found.append(name)
     return found
 

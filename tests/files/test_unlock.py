@@ -111,6 +111,16 @@ def test_a_holder_that_may_live_needs_the_second_confirmation(root: Root) -> Non
         assert lock_state(root) == Free()
 
 
+def test_the_confirmation_is_asked_of_the_lock_as_it_is_now(root: Root) -> None:
+    with FileLock(root, "add"):
+        now = lock_state(root)
+        assert isinstance(now, Held)
+        with pytest.raises(NotConfirmed):
+            unlock(root, Abandoned(now.holder, now.identity, "it looked so"))
+        assert lock_state(root) == now
+    assert unlock(root, now) == Unlocked(False, now.holder), "nothing is left to be confirmed"
+
+
 def test_a_lock_of_another_machine_needs_it_too(root: Root) -> None:
     record = {"pid": 1, "hostname": "elsewhere", "startedAt": "2026-10-02T08:14:03.120Z", "op": "dream"}
     lock_of(root).write_text(json.dumps(record))
@@ -208,6 +218,22 @@ def test_an_owner_gives_back_its_own_lock_though_it_is_forced_out_that_very_mome
         unlocker = forced.__enter__()
     forced.__exit__(None, None, None)
     assert unlocker == ["Locked"]
+    assert lock_state(root) == Free()
+
+
+def test_an_owner_forced_out_as_it_gives_its_lock_back_leaves_the_next_ones(root: Root) -> None:
+    def force_and_take() -> None:
+        unlock(root, seen, force_live=True)
+        new.__enter__()
+
+    new = FileLock(root, "new")
+    slow = FileLock(root, "slow")
+    slow.__enter__()
+    seen = lock_state(root)
+    with at("create", "before", ".lock.guard", force_and_take):
+        slow.__exit__(None, None, None)
+    new.check_owned()
+    new.__exit__(None, None, None)
     assert lock_state(root) == Free()
 
 

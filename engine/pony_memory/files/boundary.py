@@ -4,6 +4,9 @@ A :class:`Root` is a directory pinned by device and inode. Everything below it i
 one component at a time, without following a link; only regular files with one name and a bounded size are read, and
 what was read is checked against the disk once more before it is believed. Nothing here blocks: a FIFO is told from a
 file before it is opened, and opened without waiting should it take the file's place in between.
+
+One limit is the system's: while a hard link is being replaced, there is a moment in which it is still found under its
+name and already counts one name less. Who can bring that moment about can link only what is his own to write.
 """
 
 from __future__ import annotations

@@ -58,7 +58,6 @@ def unlock(root: Root, seen: LockState, *, force_live: bool = False, timeout_ms:
     """
     if isinstance(seen, Free):
         return Unlocked(False, None)
-    _check_confirmed(seen, force_live)
     with root.open_dir() as directory:
         try:
             with flocked(directory, GUARD_FILE, what=f"the lock of {printable(root.path)}", timeout_ms=timeout_ms):
