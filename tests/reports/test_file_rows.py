@@ -108,3 +108,14 @@ def test_a_time_no_calendar_holds_is_shown_as_its_nearest_end():
     assert iso_time(1_767_225_600_123_456_789) == "2026-01-01T00:00:00.123Z"
     assert iso_time(-(10**30)) == "0001-01-01T00:00:00.000Z"
     assert iso_time(10**30).startswith("9999-12-31T23:59:59")
+
+
+def test_agent_notes_that_are_not_read_are_told_where_they_are_reviewed(place):
+    notes = place.write("user/agent_notes.md", "- 2026-01-01T00:00:00Z  TOP-SECRET\n")
+    assert place.memory().review().notices == ()
+    notes.rename(place.root / "elsewhere.md")
+    notes.symlink_to(place.root / "elsewhere.md")
+    found = place.memory().review()
+    assert found.blocks == ()
+    assert [notice.message for notice in found.notices] == ["user/agent_notes.md is not read: symlink"]
+    assert place.memory().review("workspace").notices == ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pony_memory.canonical import AGENT_NOTES_FILE, CanonicalPath, ScopeName
 from pony_memory.limits import AGENT_NOTES_HARD_BYTES, AGENT_NOTES_SOFT_BYTES
+from pony_memory.notices import Notice
 from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
 
 
@@ -21,12 +22,14 @@ class ReviewBlock:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """``bytes`` are those of all the scopes asked for; the limits are each scope's own."""
+    """``bytes`` are those of all the scopes asked for; the limits are each scope's own. ``notices`` name the Agent
+    Notes that are there and were not read."""
 
     blocks: tuple[ReviewBlock, ...]
     bytes: int
     soft_limit: int
     hard_limit: int
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +40,25 @@ class AgentNotesSize:
 
 
 def review(snapshot: MemoryQuerySnapshot, scopes: Iterable[ScopeName]) -> Review:
+    """The blocks of ``scopes``, in their order."""
     blocks: list[ReviewBlock] = []
     size = 0
-    for scope in scopes:
+    paths = {str(CanonicalPath(scope, (AGENT_NOTES_FILE,))): scope for scope in scopes if scope != "project"}
+    notices = [
+        Notice("not_read", f"{item.path} is not read: {item.reason}", "`pony-memory doctor` shows every such file.")
+        for item in snapshot.left_out
+        # Of a scope that cannot be entered at all, only the scope is named.
+        if item.path in paths or item.path in {f"{scope}/" for scope in paths.values()}
+    ]
+    for scope in paths.values():
         file = snapshot.files.get(CanonicalPath(scope, (AGENT_NOTES_FILE,)))
-        if file is None or scope == "project":
+        if file is None:
             continue
         size += len(file.data)
         blocks += [
             ReviewBlock(str(document.path), document.time or "", document.body) for document in file.parsed.documents
         ]
-    return Review(tuple(blocks), size, AGENT_NOTES_SOFT_BYTES, AGENT_NOTES_HARD_BYTES)
+    return Review(tuple(blocks), size, AGENT_NOTES_SOFT_BYTES, AGENT_NOTES_HARD_BYTES, tuple(notices))
 
 
 def agent_notes_sizes(snapshot: MemoryQuerySnapshot) -> dict[str, AgentNotesSize]:

@@ -13,4 +13,5 @@ from pony_workbench.cli.main import PonyCommand
 def command(context: Context, scope: str | None) -> None:
     """Show the Agent Notes, block by block, with their size against the limits."""
     found = context.memory(want=("workspace", "user")).review(scope)  # type: ignore[arg-type]  # click checked it
+    context.warnings.extend(found.notices)
     context.answer("review", shapes.review(found), lambda style: render.review_blocks(found, style))
