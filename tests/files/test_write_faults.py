@@ -59,8 +59,8 @@ def told_as_ours() -> Iterator[None]:
         raise PonyError(str(error)) from error
 
 
-def points(store: Store, label: str) -> Iterator[str]:
-    """The store after each kill and each failure, made fresh for each; the number of them is printed."""
+def points(store: Store) -> Iterator[str]:
+    """The store after each kill and each failure, made fresh for each."""
     store.fresh()
     steps = steps_of(store.work)
     tried = 0
@@ -79,14 +79,13 @@ def points(store: Store, label: str) -> Iterator[str]:
             fail_at(store.work, step, number, from_then_on=True)
             tried += 1
             yield f"{errno.errorcode[number]} from {step}"
-    print(f"{label}: {tried} points")
     assert tried >= 15
 
 
 def test_replace_file_leaves_the_old_text_or_the_new(tmp_path: Path) -> None:
     store = Store(tmp_path / "store", lambda directory: replace_file(directory, "a.md", AFTER))
     seen = set()
-    for point in points(store, "replace_file"):
+    for point in points(store):
         text = (store.place / "a.md").read_bytes()
         assert text in (BEFORE, AFTER), point
         assert (store.place / "other.md").read_bytes() == BEFORE
@@ -103,7 +102,7 @@ def test_replace_file_leaves_the_old_text_or_the_new(tmp_path: Path) -> None:
 
 def test_remove_file_leaves_the_file_or_none(tmp_path: Path) -> None:
     store = Store(tmp_path / "store", lambda directory: remove_file(directory, "a.md"))
-    for point in points(store, "remove_file"):
+    for point in points(store):
         if (store.place / "a.md").exists():
             assert (store.place / "a.md").read_bytes() == BEFORE, point
         assert (store.place / "other.md").read_bytes() == BEFORE
@@ -113,7 +112,7 @@ def test_append_line_leaves_lines_that_later_ones_do_not_run_into(tmp_path: Path
     added = b'{"n": 2, "text": "a longer line"}\n'
     store = Store(tmp_path / "store", lambda directory: append_line(directory, "log", added, sync=True))
     torn = 0
-    for point in points(store, "append_line"):
+    for point in points(store):
         found = (store.place / "log").read_bytes()
         assert found.startswith(LINE) and (LINE + added).startswith(found), point
         torn += not found.endswith(b"\n")
@@ -126,7 +125,7 @@ def test_append_line_leaves_lines_that_later_ones_do_not_run_into(tmp_path: Path
 
 def test_ensure_private_path_can_be_made_again(tmp_path: Path) -> None:
     store = Store(tmp_path / "store", lambda _: ensure_private_path(str(tmp_path / "store" / "d" / "e")))
-    for point in points(store, "ensure_private_path"):
+    for point in points(store):
         store.work()
         assert (store.place / "d" / "e").is_dir(), point
         assert (store.place / "d").stat().st_mode & 0o777 == 0o700
@@ -139,7 +138,7 @@ def test_the_file_lock_is_free_or_abandoned_and_never_keeps_a_writer_out_for_goo
 
     store = Store(tmp_path / "store", write)
     states = set()
-    for point in points(store, "FileLock"):
+    for point in points(store):
         assert (store.place / "a.md").read_bytes() in (BEFORE, AFTER), point
         assert (store.place / "other.md").read_bytes() == BEFORE
         root = users_root(store.place)

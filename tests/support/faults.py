@@ -33,6 +33,10 @@ class Step:
         return f"{self.phase} {self.number}: {self.call} {self.detail}"
 
 
+#: One for each kill and each failure tried by this process; the sum is printed at the end of a test run.
+tried: list[None] = []
+
+
 def steps_of(work: Work) -> tuple[Step, ...]:
     """The steps of ``work``, which is done in a child, for real."""
 
@@ -62,6 +66,7 @@ def kill_at(work: Work, step: Step) -> None:
         if number == step.number:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    tried.append(None)
     status, _ = _in_a_child(lambda: _hooked(work, hook))
     assert status == -signal.SIGKILL, f"the work did not come to {step}: status {status}"
 
@@ -85,6 +90,7 @@ def fail_at(work: Work, step: Step, error: int, *, from_then_on: bool = False) -
             return refused.code
         return None
 
+    tried.append(None)
     status, code = _in_a_child(told)
     assert status == 0, f"{step} with {os.strerror(error)} let another error through: {code}"
     assert code is None or isinstance(code, str)
