@@ -7,45 +7,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pony_memory.canonical import NOTES_SCOPES, SCOPE_NAMES, CanonicalPath, ScopeName
 from pony_memory.config.load import Config, load_config
-from pony_memory.entries.entry import Entry
 from pony_memory.errors import Disabled, InvalidRequest, Misconfigured, NotFound, Unavailable, UnsafeFile
 from pony_memory.files.boundary import Root
-from pony_memory.files.lock_state import Free, LockIdentity, LockState, Unreadable, lock_state
-from pony_memory.files.text import decode
-from pony_memory.files.unlock import Unlocked, unlock
 from pony_memory.limits import SEARCH_LIMIT_DEFAULT
 from pony_memory.notices import Notice
-from pony_memory.paging import Page, Source, read_page
-from pony_memory.reports.doctor import Doctor, examine
-from pony_memory.reports.listing import FileRow, list_rows
-from pony_memory.reports.models import model_errors, needed_models
-from pony_memory.reports.review import Review, agent_notes_sizes, review
-from pony_memory.reports.status import (
-    Status,
-    capacity_of,
-    count_backups,
-    drift_of,
-    not_injected_of,
-    nudge_of,
-    read_dream_meta,
-)
 from pony_memory.retrieval.cache import SnapshotCache
 from pony_memory.retrieval.inventory import DEFAULT_LIMITS, ScanLimits
-from pony_memory.retrieval.search import SearchResult
-from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
 from pony_memory.scopes.place import Scope, Scopes, home_of
 from pony_memory.scopes.scopes import resolve_scopes
 from pony_memory.scopes.workspace import discover_workspace
 
+# A method imports what it alone needs: a search, or the hook of an agent's turn, pays for no report (SPEC §23).
+# ruff: noqa: PLC0415
+
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pony_memory.entries.entry import Entry
     from pony_memory.entries.store import EntryStore
+    from pony_memory.files.lock_state import LockState
+    from pony_memory.files.unlock import Unlocked
+    from pony_memory.paging import Page, Source
     from pony_memory.recall.deciding import Recalled
     from pony_memory.recall.journal import JournalPlace
+    from pony_memory.reports.doctor import Doctor
+    from pony_memory.reports.listing import FileRow
+    from pony_memory.reports.review import Review
+    from pony_memory.reports.status import Status
+    from pony_memory.retrieval.search import SearchResult
+    from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
     from pony_memory.writes.agent_notes_store import AgentNotesStore
     from pony_memory.writes.history import Actor
 
@@ -131,6 +125,8 @@ class Memory:
 
     def list_files(self, scope: ScopeName | None = None) -> tuple[FileRow, ...]:
         """Every file of the scopes, or of one. Raises :class:`Unavailable` for a scope that is not here."""
+        from pony_memory.reports.listing import list_rows
+
         return list_rows(self.snapshot(), self._names(scope))
 
     def read(self, path: str, start: int = 1, end: int | None = None, continuation: str | None = None) -> Page:
@@ -139,6 +135,8 @@ class Memory:
         Raises :class:`BadPath`, :class:`Unavailable`, :class:`Disabled`, :class:`NotFound` or :class:`UnsafeFile` for
         the path, and what :func:`~pony_memory.paging.read_page` raises for the range and the continuation.
         """
+        from pony_memory.paging import read_page
+
         source = self._source(CanonicalPath.parse(path))
         return read_page(source, start, end, continuation, max_tokens=self.config.read.max_tokens)
 
@@ -159,6 +157,8 @@ class Memory:
         """The Agent Notes blocks of both notes scopes, or of one."""
         if scope == "project":
             raise InvalidRequest("the project scope has entries, not Agent Notes; choose workspace or user")
+        from pony_memory.reports.review import review
+
         return review(self.snapshot(), self._names(scope))
 
     def entries(self) -> tuple[Entry, ...]:
@@ -168,47 +168,27 @@ class Memory:
 
     def status(self, *, now: datetime | None = None) -> Status:
         """Never raises for what is on the disk or for the configuration: it says so."""
-        snapshot = self.snapshot()
-        root = self._readable_project_root()
-        found = capacity_of(snapshot, self.config)
-        meta = read_dream_meta(root)
-        entries = snapshot.entries
-        # Which models a configuration that cannot be read would name is not known.
-        models = needed_models(self.config, self.environ) if self.config_error is None else {}
-        errors = (str(self.config_error),) if self.config_error is not None else model_errors(models)
-        return Status(
-            state="misconfigured" if errors else "enabled" if self.config.enabled else "disabled",
-            dir=self.project_path,
-            errors=errors,
-            index=found,
-            entries=len(entries),
-            not_entries=snapshot.not_entries,
-            drift=drift_of(snapshot),
-            last_dream=meta.last_dream,
-            sessions_since_dream=meta.sessions,
-            nudge=nudge_of(meta, found, len(entries), self.config, now or datetime.now(UTC)),
+        from pony_memory.reports.status import report_status
+
+        return report_status(
+            self.snapshot(),
+            scopes=self.scopes,
+            config=self.config,
+            config_error=self.config_error,
+            environ=self.environ,
+            root=self._readable_project_root(),
             lock=self._lock_as_far_as_it_can_be_told(),
-            backups=count_backups(root),
-            agent_notes=agent_notes_sizes(snapshot),
-            left_out=snapshot.left_out,
-            models=models,
-            unavailable=self.scopes.unavailable,
+            now=now,
         )
 
     def doctor(self) -> Doctor:
-        """Every file through the boundary, and advice."""
-        snapshot = self.snapshot()
+        """Every file through the boundary, and advice. Never raises for what is on the disk."""
+        from pony_memory.reports.doctor import examine
+
         notices = list(self.notices)
         if self.config_error is not None:
             notices.append(Notice(self.config_error.code, str(self.config_error), self.config_error.hint))
-        return examine(
-            snapshot,
-            found_drift=drift_of(snapshot),
-            outside=capacity_of(snapshot, self.config).outside,
-            not_injected=not_injected_of(snapshot, self.config),
-            lock=self._lock_as_far_as_it_can_be_told(),
-            notices=notices,
-        )
+        return examine(self.snapshot(), config=self.config, lock=self._lock_as_far_as_it_can_be_told(), notices=notices)
 
     def lock_state(self) -> LockState:
         """The project store's ``.lock``; free where there is no store yet.
@@ -216,12 +196,16 @@ class Memory:
         Raises :class:`Unavailable` where there can be no store, and :class:`UnsafeFile` for one that cannot be looked
         into: a lock that could not be seen is not called free.
         """
+        from pony_memory.files.lock_state import Free, lock_state
+
         root = Root.resolve(self.scopes.get("project").spec)
         return Free() if root is None else lock_state(root)
 
     def unlock(self, seen: LockState, *, force_live: bool = False) -> Unlocked:
         """Remove the lock that was ``seen`` (SPEC §12). Works when memory is disabled. Raises as :meth:`lock_state`,
         and as :func:`pony_memory.files.unlock.unlock`."""
+        from pony_memory.files.unlock import Unlocked, unlock
+
         root = Root.resolve(self.scopes.get("project").spec)
         if root is None:
             return Unlocked(removed=False, holder=None)
@@ -237,8 +221,8 @@ class Memory:
         record: bool = False,
     ) -> Recalled:
         """What would go into the prompt of a turn, and why not the rest (SPEC §7); ``record`` makes it count."""
-        from pony_memory.recall.deciding import decide  # noqa: PLC0415 - the other readings need none of it
-        from pony_memory.recall.recall import RecallQuery  # noqa: PLC0415 - as above
+        from pony_memory.recall.deciding import decide
+        from pony_memory.recall.recall import RecallQuery
 
         return decide(
             self.snapshot(),
@@ -252,8 +236,8 @@ class Memory:
 
     def journal_place(self) -> JournalPlace | None:
         """Where the recall journal is; ``None`` without a home or a project. An explicit store goes by its path."""
-        from pony_memory.recall.journal import JournalPlace  # noqa: PLC0415 - the other readings need none of it
-        from pony_memory.scopes.project_name import directory_name  # noqa: PLC0415 - as above
+        from pony_memory.recall.journal import JournalPlace
+        from pony_memory.scopes.project_name import directory_name
 
         home = home_of(self.environ)
         project = self.scopes.project
@@ -265,7 +249,7 @@ class Memory:
 
     def entry_store(self, actor: Actor) -> EntryStore:
         """The write side of the project's entries, for ``actor``. Raises :class:`Disabled` or :class:`Unavailable`."""
-        from pony_memory.entries.store import EntryStore, StoreSettings  # noqa: PLC0415 - reading needs none of it
+        from pony_memory.entries.store import EntryStore, StoreSettings
 
         self._require_entries()
         settings = StoreSettings(
@@ -279,7 +263,7 @@ class Memory:
 
     def agent_notes(self) -> AgentNotesStore:
         """The write side of the Agent Notes, for a person; agents bring their own book of grants."""
-        from pony_memory.writes.agent_notes_store import AgentNotesStore  # noqa: PLC0415 - reading needs none of it
+        from pony_memory.writes.agent_notes_store import AgentNotesStore
 
         return AgentNotesStore(
             self.scopes,
@@ -290,7 +274,7 @@ class Memory:
 
     def records(self, scope: ScopeName) -> Root | None:
         """Where the scope's backups and history are, for reading; ``None`` before its first write."""
-        from pony_memory.writes.places import records_of_notes  # noqa: PLC0415 - reading needs none of it
+        from pony_memory.writes.places import records_of_notes
 
         root = Root.resolve(self.scopes.get(scope).spec)
         home = home_of(self.environ)
@@ -325,6 +309,8 @@ class Memory:
             return None  # the snapshot's `left_out` and the scopes' `unavailable` say why
 
     def _lock_as_far_as_it_can_be_told(self) -> LockState:
+        from pony_memory.files.lock_state import Free, LockIdentity, Unreadable
+
         try:
             return self.lock_state()
         except (Unavailable, NotFound):
@@ -333,6 +319,9 @@ class Memory:
             return Unreadable(error.message, LockIdentity(0, 0, 0, None), may_live=True)
 
     def _source(self, path: CanonicalPath) -> Source:
+        from pony_memory.files.text import decode
+        from pony_memory.paging import Source
+
         if path.scope == "project":
             self._require_entries()
         root = Root.resolve(self.scopes.get(path.scope).spec)
@@ -342,11 +331,12 @@ class Memory:
             raw = root.read(path.parts)
         except NotFound:
             raise NotFound(f"no such memory: {path}", hint="`pony-memory list` shows what there is.") from None
+        text = decode(raw.data).text
         if path.block is None:
-            return Source.of(str(path), decode(raw.data).text, raw.data)
-        from pony_memory.notes.agent_notes import parse_blocks  # noqa: PLC0415 - for a block only
+            return Source.of(str(path), text, raw.data)
+        from pony_memory.notes.agent_notes import parse_blocks
 
-        blocks = parse_blocks(decode(raw.data).text)
+        blocks = parse_blocks(text)
         if path.block > len(blocks):
             raise NotFound(
                 f"no such block: {path}; {path.file} has {len(blocks):,} blocks",

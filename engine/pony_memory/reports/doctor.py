@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, assert_never
+from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from pony_memory.canonical import INDEX_FILE, CanonicalPath
-from pony_memory.entries.drift import Drift
 from pony_memory.files.lock_state import Abandoned, Free, Held, LockState, Unreadable
 from pony_memory.files.text import decode
 from pony_memory.limits import AGENT_NOTES_HARD_BYTES, AGENT_NOTES_SOFT_BYTES, SCAN_MAX_BYTES, SCAN_MAX_FILES
 from pony_memory.notes.agent_notes import preamble
 from pony_memory.notices import Notice
+from pony_memory.reports.status import capacity_of, drift_of, not_injected_of
 from pony_memory.retrieval.inventory import LimitReason
 from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
+
+if TYPE_CHECKING:
+    from pony_memory.config.schema import Config
 
 _INDEX: Final = str(CanonicalPath("project", (INDEX_FILE,)))
 #: So many of the memories an agent is not shown are named.
@@ -55,20 +58,8 @@ class Doctor:
         return all(check.status == "ok" for check in self.checks)
 
 
-def examine(
-    snapshot: MemoryQuerySnapshot,
-    *,
-    found_drift: Drift,
-    outside: Iterable[str],
-    not_injected: Iterable[str],
-    lock: LockState,
-    notices: Iterable[Notice],
-) -> Doctor:
-    """Judge what the snapshot read, and what it did not.
-
-    ``outside`` are the memories past the index's limits for writing, ``not_injected`` those past its limits for being
-    given to an agent.
-    """
+def examine(snapshot: MemoryQuerySnapshot, *, config: Config, lock: LockState, notices: Iterable[Notice]) -> Doctor:
+    """Judge what the snapshot read, and what it did not."""
     checks = [DoctorCheck(path.scope, str(path), "ok", None) for path in snapshot.files]
     for item in snapshot.left_out:
         if item.unsafe:
@@ -79,7 +70,7 @@ def examine(
         *_of_files(snapshot),
         *_of_supersedes(snapshot),
         *_of_scan_limits(snapshot),
-        *_of_index(found_drift, outside, not_injected),
+        *_of_index(snapshot, config),
         *_of_names(snapshot),
         *_of_lock(lock),
         *(Advice("", notice.code, _told(notice)) for notice in notices),
@@ -137,11 +128,11 @@ def _of_scan_limits(snapshot: MemoryQuerySnapshot) -> Iterable[Advice]:
             yield Advice(item.path, item.reason, f"not read, searched or recalled: {message}")
 
 
-def _of_index(found: Drift, outside: Iterable[str], not_injected: Iterable[str]) -> Iterable[Advice]:
-    outside = tuple(outside)
+def _of_index(snapshot: MemoryQuerySnapshot, config: Config) -> Iterable[Advice]:
+    outside = capacity_of(snapshot, config).outside
     for name in outside:
         yield Advice(_INDEX, "outside_index", f'"{name}" falls outside the limits of the index')
-    hidden = [name for name in not_injected if name not in outside]
+    hidden = [name for name in not_injected_of(snapshot, config) if name not in outside]
     if hidden:
         more = f" and {len(hidden) - _NAMED:,} more" if len(hidden) > _NAMED else ""
         names = ", ".join(f'"{name}"' for name in hidden[:_NAMED])
@@ -150,6 +141,7 @@ def _of_index(found: Drift, outside: Iterable[str], not_injected: Iterable[str])
             f"so no agent is shown {names}{more}"
         )
         yield Advice(_INDEX, "outside_injection", message)
+    found = drift_of(snapshot)
     for kind, files, message in (
         ("unindexed", found.unindexed, "an entry without a line in the index"),
         ("dead_line", found.dead_lines, "a line of the index without a file"),

@@ -15,15 +15,17 @@ from pony_memory.entries.entry import NotAnEntry
 from pony_memory.entries.index import Index
 from pony_memory.errors import NotFound, UnsafeFile
 from pony_memory.files.boundary import Root
-from pony_memory.files.file_lock import LockState
+from pony_memory.files.lock_state import LockState
 from pony_memory.limits import HEADROOM_NOTICE_RATIO
-from pony_memory.reports.models import ModelState
-from pony_memory.reports.review import AgentNotesSize
+from pony_memory.reports.models import ModelState, model_errors, needed_models
+from pony_memory.reports.review import AgentNotesSize, agent_notes_sizes
 from pony_memory.retrieval.inventory import LeftOut
 from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
 
 if TYPE_CHECKING:
-    from pony_memory.config.load import Config
+    from pony_memory.config.schema import Config
+    from pony_memory.errors import Misconfigured
+    from pony_memory.scopes.place import Scopes
 
 State = Literal["enabled", "disabled", "misconfigured"]
 DREAM_META_FILE: Final = ".dream-meta.json"
@@ -63,6 +65,44 @@ class DreamMeta:
 
     last_dream: str | None
     sessions: int
+
+
+def report_status(
+    snapshot: MemoryQuerySnapshot,
+    *,
+    scopes: Scopes,
+    config: Config,
+    config_error: Misconfigured | None,
+    environ: Mapping[str, str],
+    root: Root | None,
+    lock: LockState,
+    now: datetime | None = None,
+) -> Status:
+    """The status of the place; ``root`` is the project store's, ``None`` where there is none to look into."""
+    found = capacity_of(snapshot, config)
+    meta = read_dream_meta(root)
+    entries = len(snapshot.entries)
+    # Which models a configuration that cannot be read would name is not known.
+    models = needed_models(config, environ) if config_error is None else {}
+    errors = model_errors(models) if config_error is None else (str(config_error),)
+    return Status(
+        state="misconfigured" if errors else "enabled" if config.enabled else "disabled",
+        dir=scopes.project.path if scopes.project is not None else None,
+        errors=errors,
+        index=found,
+        entries=entries,
+        not_entries=snapshot.not_entries,
+        drift=drift_of(snapshot),
+        last_dream=meta.last_dream,
+        sessions_since_dream=meta.sessions,
+        nudge=nudge_of(meta, found, entries, config, now or datetime.now(UTC)),
+        lock=lock,
+        backups=count_backups(root),
+        agent_notes=agent_notes_sizes(snapshot),
+        left_out=snapshot.left_out,
+        models=models,
+        unavailable=scopes.unavailable,
+    )
 
 
 def index_of(snapshot: MemoryQuerySnapshot) -> Index:
