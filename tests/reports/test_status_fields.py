@@ -110,6 +110,8 @@ def test_index_lines_of_files_that_are_there_but_not_read_are_not_called_dead(pl
 def test_a_store_that_may_not_be_looked_into_is_told_and_its_lock_not_called_free(place):
     let_pass(place.root)
     os.chmod(place.home, 0o755)
+    place.memory().status()  # what is imported on the way an ordinary user may not be able to read
+    place.memory().doctor()
     place.entry("one")
     place.write("project/.lock", "{}")
     seen = {}
