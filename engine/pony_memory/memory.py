@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pony_memory.reports.status import Status
     from pony_memory.retrieval.search import SearchResult
     from pony_memory.retrieval.snapshot import MemoryQuerySnapshot
+    from pony_memory.tokens_count import TokenCounter
     from pony_memory.writes.agent_notes_store import AgentNotesStore
     from pony_memory.writes.history import Actor
 
@@ -59,11 +60,13 @@ class Memory:
         environ: Mapping[str, str],
         config_error: Misconfigured | None = None,
         limits: ScanLimits = DEFAULT_LIMITS,
+        counter: TokenCounter | None = None,
     ) -> None:
         self.scopes = scopes
         self.config = config
         self.config_error = config_error
         self.environ = environ
+        self.counter = counter
         self._cache = SnapshotCache(limits, cross_scope_supersedes=config.recall.cross_scope_supersedes)
 
     @classmethod
@@ -76,11 +79,13 @@ class Memory:
         project_dir: str | None = None,
         want: Iterable[ScopeName] = SCOPE_NAMES,
         tolerant: bool = False,
+        counter: TokenCounter | None = None,
     ) -> Memory:
         """Find the scopes of ``cwd`` (default: the working directory) and read the configuration.
 
         ``workspace`` and ``project_dir`` are what the options of the same names say; ``want`` leaves out scopes that
-        are not needed, and what finding them costs. Raises :class:`Misconfigured` for a configuration that cannot be
+        are not needed, and what finding them costs. ``counter`` is an integration's own, by which all tokens are
+        counted (SPEC §7). Raises :class:`Misconfigured` for a configuration that cannot be
         used, unless ``tolerant``: then the built-in one holds, the error is in ``config_error``, and the project
         store, whose place is not known, is unavailable unless ``project_dir`` names it.
         """
@@ -107,7 +112,7 @@ class Memory:
             memory_dir=config.memory_dir,
             want=wanted,
         )
-        return cls(scopes, config, environ=environ, config_error=error)
+        return cls(scopes, config, environ=environ, config_error=error, counter=counter)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -138,7 +143,8 @@ class Memory:
         from pony_memory.paging import read_page
 
         source = self._source(CanonicalPath.parse(path))
-        return read_page(source, start, end, continuation, max_tokens=self.config.read.max_tokens)
+        limit = self.config.read.max_tokens
+        return read_page(source, start, end, continuation, max_tokens=limit, counter=self.counter)
 
     def search(
         self,
@@ -232,6 +238,7 @@ class Memory:
             journal=self.journal_place(),
             session=session,
             record=record,
+            counter=self.counter,
         )
 
     def journal_place(self) -> JournalPlace | None:
@@ -270,6 +277,7 @@ class Memory:
             environ=self.environ,
             keep=self.config.lock.snapshot_keep,
             timeout_ms=self.config.lock.timeout_ms,
+            counter=self.counter,
         )
 
     def records(self, scope: ScopeName) -> Root | None:

@@ -14,11 +14,13 @@ from pony_memory.errors import (
     Disabled,
     InvalidRequest,
     NotFound,
+    OverLimit,
     SourceChanged,
     Unavailable,
     UnsafeFile,
 )
 from pony_memory.memory import Memory
+from support.notes_places import PERSON
 
 BLOCKS = (
     b"\xef\xbb\xbf- 2026-01-01T00:00:00Z  first\r\n"
@@ -66,6 +68,21 @@ def test_a_page_is_as_long_as_the_configuration_says(place):
     page = place.memory().read("user/notes/a.md")
     assert page.text == "aaaa\nbbbb\n"
     assert page.continuation is not None
+
+
+def test_tokens_are_counted_as_the_integration_counts_them(place):
+    class Characters:
+        def count(self, text):
+            return len(text)
+
+    place.write("user/notes/a.md", "deploy " * 2_000)
+    memory = place.memory(counter=Characters())
+    assert len(memory.read("user/notes/a.md").text) == 8_192
+    (kept,) = memory.recall("deploy").recall.kept
+    assert 1_000 < kept.tokens <= 1_024
+    with pytest.raises(OverLimit):
+        memory.agent_notes().save("x" * 1_025, "user", PERSON)
+    memory.agent_notes().save("x" * 1_024, "user", PERSON)
 
 
 def test_a_block_is_read_by_itself_with_the_hash_of_its_bytes(place):
