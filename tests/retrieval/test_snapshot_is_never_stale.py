@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -64,6 +65,13 @@ def apply(place, step):
         file.symlink_to("/etc/hostname")
 
 
+def past_the_tick(file, before):
+    """Touch ``file`` without a trace in its modification time until the clock that stamps changes has moved."""
+    while os.path.lexists(file) and before is not None and file.lstat().st_ctime_ns == before:
+        status = file.lstat()
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
+
+
 def view(snapshot):
     found = snapshot.search("alpha one two gamma", limit=20)
     return (
@@ -87,29 +95,55 @@ def test_any_sequence_of_changes_is_seen_at_once(sequence):
             assert view(memory.snapshot()) == view(SnapshotCache().get(scopes)), step
 
 
+def cache_at(place, file, milliseconds):
+    """A cache whose clock stands so long after the file's last change."""
+    return SnapshotCache(clock=lambda: file.stat().st_ctime_ns + milliseconds * 1_000_000)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(steps, min_size=1, max_size=14))
+def test_stamps_alone_tell_every_change_once_the_clock_has_moved(sequence):
+    with tempfile.TemporaryDirectory() as directory:
+        place = Place(Path(directory))
+        scopes = place.memory().scopes.available
+        # For a clock far ahead no change is recent: nothing is read again but for its stamp.
+        cache = SnapshotCache(clock=lambda: time.time_ns() + 3_600 * 10**9)
+        for step in sequence:
+            files = [file_of(place, step[1]), file_of(place, step[2])]
+            before = [file.lstat().st_ctime_ns if os.path.lexists(file) else None for file in files]
+            apply(place, step)
+            for file, ctime in zip(files, before, strict=True):
+                past_the_tick(file, ctime)
+            assert view(cache.get(scopes)) == view(SnapshotCache().get(scopes)), step
+
+
 def test_an_unchanged_place_gives_the_same_snapshot(place):
     file = place.write("user/notes/a.md", "alpha")
-    past = 1_600_000_000
-    os.utime(file, (past, past))
-    cache = SnapshotCache()
+    cache = cache_at(place, file, 21)
     scopes = place.memory().scopes.available
-    # ctime cannot be set back: look until the clock's grain has passed.
-    seen = cache.get(scopes)
-    for _ in range(10_000):
-        again = cache.get(scopes)
-        if again is seen:
-            break
-        seen = again
-    assert cache.get(scopes) is seen
+    assert cache.get(scopes) is cache.get(scopes)
+
+
+def test_a_file_changed_within_20_ms_of_the_inventory_is_read_again(place):
+    file = place.write("user/notes/a.md", "alpha")
+    scopes = place.memory().scopes.available
+    for milliseconds, again in ((0, True), (19, True), (21, False)):
+        cache = cache_at(place, file, milliseconds)
+        first, second = cache.get(scopes), cache.get(scopes)
+        (path,) = first.files
+        # A file that was not read again is the very same object in both snapshots.
+        assert (first.files[path] is not second.files[path]) is again, milliseconds
 
 
 def test_an_unsafe_inventory_is_not_kept(place):
-    place.write("user/notes/a.md", "alpha")
-    (place.scope_root("user") / "notes" / "bad.md").symlink_to("a.md")
-    cache = SnapshotCache()
+    file = place.write("user/notes/a.md", "alpha")
+    link = place.scope_root("user") / "notes" / "bad.md"
+    link.symlink_to("a.md")
+    cache = cache_at(place, file, 1_000)
     scopes = place.memory().scopes.available
-    snapshots = {id(snapshot): snapshot for snapshot in [cache.get(scopes) for _ in range(20)]}
-    assert len(snapshots) == 20
+    assert cache.get(scopes) is not cache.get(scopes)
+    link.unlink()
+    assert cache.get(scopes) is cache.get(scopes)
 
 
 def test_only_what_changed_is_read_again(place):

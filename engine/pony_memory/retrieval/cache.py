@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from pony_memory.canonical import CanonicalPath
@@ -34,10 +34,18 @@ class SnapshotCache:
 
     An unchanged inventory gives the last snapshot itself. Otherwise only files with a new stamp, and those changed so
     shortly before the last inventory that the clock could not have told, are read again; what is not read again is
-    shared with the last snapshot. May be called from several threads.
+    shared with the last snapshot. ``clock`` gives nanoseconds since the epoch, as ctimes are counted. May be called
+    from several threads.
     """
 
-    def __init__(self, limits: ScanLimits = DEFAULT_LIMITS, *, cross_scope_supersedes: bool = True) -> None:
+    def __init__(
+        self,
+        limits: ScanLimits = DEFAULT_LIMITS,
+        *,
+        cross_scope_supersedes: bool = True,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._clock = clock
         self._limits = limits
         self._cross_scope = cross_scope_supersedes
         self._lock = threading.Lock()
@@ -49,7 +57,7 @@ class SnapshotCache:
         """The current snapshot. Never raises for what is on the disk: what cannot be read is in its ``left_out``."""
         with self._lock:
             # Taken before the walk: a file that changes during it counts as changed within the clock's grain.
-            now = time.time_ns()
+            now = self._clock()
             inventory = take_inventory(scopes, self._limits)
             last = self._last
             if last is not None and self._settled and not self._hot and last.signature == inventory.signature:
