@@ -29,7 +29,7 @@ def generate(files: int = FILES, size: int = BYTES) -> Generated:
     pair_weights = [1 / (rank + 1) for rank in range(len(pairs))]
     texts: list[str] = []
     each = size // files - 90
-    for number in range(files):
+    for _ in range(files):
         title = " ".join(dice.choices(words, weights, k=3))
         lines = [f"---\nname: {title}\ndescription: {' '.join(dice.choices(words, weights, k=6))}\n---\n"]
         left = each
@@ -41,7 +41,6 @@ def generate(files: int = FILES, size: int = BYTES) -> Generated:
             left -= len(line.encode()) + 1
             lines.append(line + ("\n\n" if dice.random() < 0.2 else "\n"))
         texts.append("".join(lines))
-        del number
     queries: list[str] = []
     for number in range(60):
         count = 1 if number % 10 == 0 else dice.randint(2, 5)

@@ -119,20 +119,20 @@ class Memory:
         """What a person should know of this place whatever they ask."""
         return (*self.scopes.notices, *self.config.notices)
 
-    @property
-    def project_path(self) -> str | None:
-        """The project store's directory, whether or not it exists; ``None`` where there can be none."""
-        return self.scopes.project.path if self.scopes.project is not None else None
-
     def snapshot(self) -> MemoryQuerySnapshot:
         """The memories as they are now. One turn should take one snapshot and use it throughout (SPEC §6)."""
         return self._cache.get(self._open_scopes())
 
-    def list_files(self, scope: ScopeName | None = None) -> tuple[FileRow, ...]:
-        """Every file of the scopes, or of one. Raises :class:`Unavailable` for a scope that is not here."""
+    def list_files(
+        self, scope: ScopeName | None = None, *, snapshot: MemoryQuerySnapshot | None = None
+    ) -> tuple[FileRow, ...]:
+        """Every file of the scopes, or of one; of ``snapshot``, if one was taken already.
+
+        Raises :class:`Unavailable` for a scope that is not here.
+        """
         from pony_memory.reports.listing import list_rows
 
-        return list_rows(self.snapshot(), self._names(scope))
+        return list_rows(snapshot or self.snapshot(), self._names(scope))
 
     def read(self, path: str, start: int = 1, end: int | None = None, continuation: str | None = None) -> Page:
         """One page of a memory (SPEC §8).
@@ -172,12 +172,15 @@ class Memory:
         self._require_entries()
         return self.snapshot().entries
 
-    def status(self, *, now: datetime | None = None) -> Status:
-        """Never raises for what is on the disk or for the configuration: it says so."""
+    def status(self, *, snapshot: MemoryQuerySnapshot | None = None, now: datetime | None = None) -> Status:
+        """The state of the place; of ``snapshot``, if one was taken already.
+
+        Never raises for what is on the disk or for the configuration: it says so.
+        """
         from pony_memory.reports.status import report_status
 
         return report_status(
-            self.snapshot(),
+            snapshot or self.snapshot(),
             scopes=self.scopes,
             config=self.config,
             config_error=self.config_error,

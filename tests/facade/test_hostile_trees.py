@@ -51,8 +51,10 @@ def build(directory, tree, secret):
             case "fifo":
                 os.mkfifo(path)
             case "socket":
-                with socket.socket(socket.AF_UNIX) as made:
-                    made.bind(path)
+                # A socket's address may have about 100 bytes: it is made under a short name and moved into the tree.
+                with tempfile.TemporaryDirectory() as short, socket.socket(socket.AF_UNIX) as made:
+                    made.bind(os.path.join(short, "s"))
+                    os.rename(os.path.join(short, "s"), path)
             case "hard link":
                 os.link(secret, path)
             case _:

@@ -48,12 +48,9 @@ async def type_text(pilot, text):
 
 def screen_text(app):
     """All that is on the screen, as plain lines."""
-    width, height = app.size
     lines = []
     for strip in app.screen._compositor.render_strips():
         lines.append("".join(segment.text for segment in strip))
-    assert len(lines) == height
-    del width
     return "\n".join(lines)
 
 

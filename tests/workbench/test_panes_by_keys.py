@@ -1,6 +1,7 @@
 """Every pane does what its keys say (SPEC §22)."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -179,6 +180,17 @@ async def test_an_open_note_is_read_again_when_it_changes(filled):
         await until(pilot, lambda: "changed on disk" in reader_text(app), "the change")
         (filled.home / ".pony/memory/notes/bee.md").unlink()
         await until(pilot, lambda: "no such memory" in screen_text(app), "the removal")
+
+
+async def test_a_change_that_kept_size_and_time_is_seen_too(filled):
+    file = filled.write("user/notes/quiet.md", "before")
+    async with opened(filled) as (app, pilot):
+        await open_note(pilot, app, "user/notes/quiet.md")
+        status = file.stat()
+        with file.open("r+b") as opened_file:
+            opened_file.write(b"after!")
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+        await until(pilot, lambda: "after!" in reader_text(app), "the quiet change")
 
 
 async def test_an_unsafe_note_says_why_and_shows_nothing(filled):

@@ -23,7 +23,7 @@ from pony_memory.files.lock_state import Free, LockState
 from pony_memory.memory import Memory
 from pony_workbench.dialogs.help import HelpDialog, TargetDialog
 from pony_workbench.dialogs.unlock import UnlockDialog
-from pony_workbench.messages import NoteOpened, StoreChanged, StoreView, TargetWanted, UnlockWanted
+from pony_workbench.messages import NoteOpened, StoreView, TargetWanted, UnlockWanted
 from pony_workbench.panes.dream import DreamPane
 from pony_workbench.panes.reader import ReaderPane
 from pony_workbench.panes.recall import RecallPane
@@ -230,9 +230,10 @@ class WorkbenchApp(App[None]):
     def _look(self) -> None:
         worker = get_current_worker()
         try:
-            status = self.memory.status()
+            # One snapshot for all three: what the panes show together was together on the disk.
             snapshot = self.memory.snapshot()
-            view = StoreView(snapshot, self.memory.list_files(), status, self._clock())
+            rows = self.memory.list_files(snapshot=snapshot)
+            view = StoreView(snapshot, rows, self.memory.status(snapshot=snapshot), self._clock())
         except PonyError as error:
             self.call_from_thread(self._looked, None, error)
             return
@@ -247,7 +248,8 @@ class WorkbenchApp(App[None]):
             self._watcher.cover(view.snapshot.directories)
             before = self._view
             self._view = view
-            if before is None or (before.rows, before.status) != (view.rows, view.status):
+            # The files themselves are compared too: a change that left size and time as they were is a change.
+            if before is None or _seen(before) != _seen(view):
                 self._show_view(view)
         if self._look_again:
             self._look_again = False
@@ -260,7 +262,6 @@ class WorkbenchApp(App[None]):
         screen.query_one(SearchPane).show(view)
         screen.query_one(StatusPane).show(view)
         screen.query_one(DreamPane).show(view)
-        self.post_message(StoreChanged(view))
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A worker that failed in a way nobody thought of is told calmly; the app goes on."""
@@ -329,3 +330,8 @@ class WorkbenchApp(App[None]):
     def _tell(self, error: PonyError) -> None:
         hint = f"\n{visible(error.hint)}" if error.hint else ""
         self.notify(f"{visible(error.message)}{hint}", title=error.code, severity="error", markup=False, timeout=10)
+
+
+def _seen(view: StoreView) -> tuple[object, ...]:
+    """What a look at the disk is compared by; files that were not read again are the same objects, so this is cheap."""
+    return view.snapshot.files, view.rows, view.status

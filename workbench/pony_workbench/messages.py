@@ -30,13 +30,6 @@ class NoteOpened(Message):
     line: int = 1
 
 
-@dataclass
-class StoreChanged(Message):
-    """The place was looked at again, and differs from before."""
-
-    view: StoreView
-
-
 class UnlockWanted(Message):
     """A person asked for the unlock dialog."""
 

@@ -48,12 +48,6 @@ def fit(text: str, width: int) -> str:
     return "".join(kept) + "…"
 
 
-def pad(text: str, width: int) -> str:
-    """``text`` fitted and then filled to ``width`` columns."""
-    text = fit(text, width)
-    return text + " " * (width - cells(text))
-
-
 def _cells_of(char: str) -> int:
     if unicodedata.combining(char):
         return 0

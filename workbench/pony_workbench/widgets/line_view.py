@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_right
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -196,12 +195,6 @@ class LineView(ScrollView, can_focus=True):
             self.scroll_to(y=max(0, row - 2), animate=False, force=True)
         else:
             self.scroll_to_region(Region(0, row, 1, 1), animate=False, force=True)
-
-    def line_at_top(self) -> int:
-        """The 0-based line of the first row on the screen."""
-        if not self._first_row:
-            return 0
-        return max(0, bisect_right(self._first_row, self.scroll_offset.y) - 1)
 
 
 def _wrapped(line: str, width: int) -> Iterable[tuple[int, int]]:

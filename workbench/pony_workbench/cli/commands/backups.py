@@ -1,13 +1,21 @@
 """``pony-memory backups …``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
 from pony_workbench.cli import shapes
-from pony_workbench.cli.commands.history import SCOPES, tell_restored
-from pony_workbench.cli.context import Context, Style, confirm
+from pony_workbench.cli.commands.history import SCOPES
+from pony_workbench.cli.context import Context, Style
 from pony_workbench.cli.main import PonyGroup
-from pony_workbench.cli.writing import actor, needs_yes, warn
+from pony_workbench.cli.restoring import Restoring
+from pony_workbench.cli.writing import needs_yes
 from pony_workbench.text_safety import visible_line
+
+if TYPE_CHECKING:
+    from pony_memory.writes.places import Place
 
 SCOPE_HELP = "Whose backups; the notes scopes have their own."
 
@@ -53,26 +61,11 @@ def show(context: Context, backup_id: str, scope: str) -> None:
 @click.pass_context
 def restore(ctx: click.Context, backup_id: str, scope: str, yes: bool) -> None:
     """Take back the write that the backup ID was made for. Files that changed since are named and kept."""
-    from pony_memory.errors import NotFound
     from pony_memory.writes.backups import find_backup
-    from pony_memory.writes.places import place_of
     from pony_memory.writes.restore import restore_backup
 
-    context: Context = ctx.obj
-    memory = context.memory()
-    place = place_of(memory.scopes, scope, memory.environ)  # type: ignore[arg-type]  # click checked the choice
-    if place is None:
-        raise NotFound(f"nothing has been written in the scope {scope} yet")
-    found = find_backup(place.records, backup_id)
-    if not context.json and not yes:
-        click.echo("\n".join(visible_line(file) for file in found.files), err=True)
-    confirm(context, "Put these files back?", yes=yes, what="backups restore")
-    done = restore_backup(
-        place,
-        backup_id,
-        actor=actor(),
-        keep=memory.config.lock.snapshot_keep,
-        timeout_ms=memory.config.lock.timeout_ms,
-    )
-    warn(context, done.notices)
-    tell_restored(ctx, context, "backups restore", done)
+    def shown(place: Place) -> str:
+        return "\n".join(visible_line(file) for file in find_backup(place.records, backup_id).files)
+
+    restoring = Restoring(ctx, ctx.obj, scope, "backups restore", "Put these files back?")
+    restoring.run(shown, lambda place, **how: restore_backup(place, backup_id, **how), yes=yes)

@@ -1,13 +1,21 @@
 """``pony-memory history`` and ``history restore``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
 from pony_memory.canonical import CanonicalPath
 from pony_workbench.cli import shapes
-from pony_workbench.cli.context import EXIT_REFUSED, Context, Style, confirm
+from pony_workbench.cli.context import Context, Style
 from pony_workbench.cli.main import PonyCommand
-from pony_workbench.cli.writing import actor, needs_yes, warn
+from pony_workbench.cli.restoring import Restoring
+from pony_workbench.cli.writing import needs_yes
 from pony_workbench.text_safety import visible_line
+
+if TYPE_CHECKING:
+    from pony_memory.writes.places import Place
 
 SCOPES = click.Choice(["workspace", "user", "project"])
 
@@ -60,44 +68,12 @@ def _show(context: Context, path: str | None, limit: int, scope: str | None) -> 
 
 
 def _restore(ctx: click.Context, context: Context, number: int, scope: str, yes: bool) -> None:
-    from pony_memory.errors import NotFound
     from pony_memory.writes.history import event_number
-    from pony_memory.writes.places import place_of
     from pony_memory.writes.restore import restore_event
 
-    memory = context.memory()
-    place = place_of(memory.scopes, scope, memory.environ)  # type: ignore[arg-type]  # click checked the choice
-    if place is None:
-        raise NotFound(f"nothing has been written in the scope {scope} yet")
-    event = event_number(place.records, number)
-    if not context.json and not yes:
-        click.echo(f"{event.n}  {event.time}  {event.who}  {event.action}  {visible_line(str(event.path))}", err=True)
-    confirm(context, "Take this write back?", yes=yes, what="history restore")
-    done = restore_event(
-        place,
-        number,
-        actor=actor(),
-        keep=memory.config.lock.snapshot_keep,
-        timeout_ms=memory.config.lock.timeout_ms,
-    )
-    warn(context, done.notices)
-    tell_restored(ctx, context, "history restore", done)
+    def shown(place: Place) -> str:
+        event = event_number(place.records, number)
+        return f"{event.n}  {event.time}  {event.who}  {event.action}  {visible_line(str(event.path))}"
 
-
-def tell_restored(ctx: click.Context, context: Context, kind: str, done: object) -> None:
-    """Answer for a restore; conflicts make the exit status 4 although something may have been done (SPEC §21)."""
-    from pony_memory.writes.restore import Restored
-
-    assert isinstance(done, Restored)
-
-    def human(style: Style) -> list[str]:
-        lines = [f"restored  {visible_line(str(path))}" for path in done.restored]
-        lines += [
-            style.yellow(f"conflict  {visible_line(str(item.path))}: {item.reason}; it was left as it is")
-            for item in done.conflicts
-        ]
-        return lines or ["Nothing had to be changed."]
-
-    context.answer(kind, shapes.restored(done), human)
-    if done.conflicts:
-        ctx.exit(EXIT_REFUSED)
+    restoring = Restoring(ctx, context, scope, "history restore", "Take this write back?")
+    restoring.run(shown, lambda place, **how: restore_event(place, number, **how), yes=yes)
